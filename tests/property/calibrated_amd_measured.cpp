@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/published_amd.hpp"
+#include <fit/published_amd.hpp>
 #include "support/shared.hpp"
 
 namespace property_calibrated_amd_measured {

@@ -7,7 +7,7 @@
 #include <string>
 #include <utility>
 
-#include "calibrate/fit_rows.hpp"
+#include <fit/fit_rows.hpp>
 #include "support/scalars.hpp"
 #include "support/shared.hpp"
 

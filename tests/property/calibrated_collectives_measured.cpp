@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-#include "calibrate/left_out_links.hpp"
+#include <fit/left_out_links.hpp>
 #include "support/shared.hpp"
 
 namespace property_calibrated_collectives_measured {

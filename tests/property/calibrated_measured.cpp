@@ -11,7 +11,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "calibrate/published_gemm.hpp"
+#include <fit/published_gemm.hpp>
 #include "support/shared.hpp"
 
 namespace property_calibrated_measured {

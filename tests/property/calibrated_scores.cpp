@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/scored_rows.hpp"
+#include <fit/scored_rows.hpp>
 #include "support/shared.hpp"
 
 namespace property_calibrated_scores {

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/left_out_links.hpp"
+#include <fit/left_out_links.hpp>
 
 namespace property_collectives_public_tables {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <perfmodel/tools/fit/scores.hpp>
 
-#include "calibrate/interval_names.hpp"
-#include "calibrate/left_out_products.hpp"
+#include <fit/interval_names.hpp>
+#include <fit/left_out_products.hpp>
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 

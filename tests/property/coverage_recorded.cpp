@@ -8,7 +8,7 @@
 #include <string>
 #include <support/tables.hpp>
 
-#include "calibrate/interval_names.hpp"
+#include <fit/interval_names.hpp>
 
 namespace property_coverage_recorded {
 

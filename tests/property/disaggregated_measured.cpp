@@ -5,7 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <string>
 
-#include "calibrate/published_disaggregated.hpp"
+#include <fit/published_disaggregated.hpp>
 #include "support/shared.hpp"
 
 namespace property_disaggregated_measured {
@@ -31,8 +31,8 @@ TEST_CASE("disaggregated: services on GB200 as published, without speculation", 
   errors all;
   for (const auto& p : published::disaggregated_services(perfmodel_test::measured_folder())) {
     const auto calibration =
-        pm::calibrated_for(pm::catalog::gb200, p.running.decode.deployment.serving_engine);
-    const auto s = pm::serving(p.running, p.load, calibration);
+        pm::calibrated_for(pm::catalog::gb200, p.pools.decode.deployment.serving_engine);
+    const auto s = pm::serving(p.pools, p.load, calibration);
     all.add(s.itl.value(), p.seconds);
     of_group[p.model + " " + p.framework + " " + p.precision].add(s.itl.value(), p.seconds);
   }

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/published_elementwise.hpp"
+#include <fit/published_elementwise.hpp>
 #include "support/shared.hpp"
 
 namespace property_elementwise_measured {

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include "calibrate/loans.hpp"
+#include <fit/loans.hpp>
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <support/tables.hpp>
 
-#include "calibrate/loan_widths.hpp"
+#include <fit/loan_widths.hpp>
 
 namespace property_loans_recorded {
 

@@ -2,7 +2,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/roofline.hpp>
 
-#include "calibrate/published.hpp"
+#include <fit/published.hpp>
 #include "support/shared.hpp"
 
 namespace property_operators_measured {

@@ -5,7 +5,7 @@
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
 #include <string>
 
-#include "calibrate/published_own_services.hpp"
+#include <fit/published_own_services.hpp>
 #include "support/shared.hpp"
 
 namespace property_own_services {
@@ -26,7 +26,7 @@ TEST_CASE("own services: five runs tell of the others", "[calibrated][shared]") 
       const double n = static_cast<double>(score.token.size());
       for (const std::string& of :
            {std::string("all"),
-            s.model + ' ' + pm::name_of(s.runs.front().running.serving_engine)}) {
+            s.model + ' ' + pm::name_of(s.runs.front().deployment.serving_engine)}) {
         inside[of][0] += n * pm::coverage_of(score.token, score.token_sigma);
         inside[of][1] += n * pm::coverage_of(score.first, score.first_sigma);
         inside[of][2] += n;

@@ -6,7 +6,7 @@
 #include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
 
-#include "calibrate/published_services.hpp"
+#include <fit/published_services.hpp>
 #include "support/shared.hpp"
 
 namespace property_services_replayed {

@@ -6,7 +6,7 @@
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
 
-#include "calibrate/published_services.hpp"
+#include <fit/published_services.hpp>
 #include "support/near.hpp"
 #include "support/random.hpp"
 #include "support/shared.hpp"

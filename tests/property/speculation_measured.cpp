@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "calibrate/published_drafts.hpp"
+#include <fit/published_drafts.hpp>
 #include "support/shared.hpp"
 
 namespace property_speculation_measured {

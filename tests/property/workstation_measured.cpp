@@ -9,7 +9,7 @@
 #include <perfmodel/kernels/catalog/experts.hpp>
 #include <perfmodel/kernels/catalog/transfer.hpp>
 
-#include "calibrate/published_workstation.hpp"
+#include <fit/published_workstation.hpp>
 #include "support/shared.hpp"
 
 namespace property_workstation_measured {

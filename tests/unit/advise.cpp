@@ -19,16 +19,17 @@ namespace {
 
 pm::serving_estimate bound_of(const pm::advised_service& s) {
   if (s.pools) return pm::serving_bound(*s.pools, s.load);
-  const auto share = pm::per_replica(s.load, s.copies);
-  return s.drafts ? pm::serving_bound(s.runs, share, *s.drafts) : pm::serving_bound(s.runs, share);
+  const auto share = pm::per_replica(s.load, s.replicas);
+  return s.speculation ? pm::serving_bound(s.deployment, share, *s.speculation)
+                       : pm::serving_bound(s.deployment, share);
 }
 
 constexpr pm::derated usual{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
 pm::serving_estimate predicted(const pm::advised_service& s) {
   if (s.pools) return pm::serving(*s.pools, s.load, usual);
-  const auto share = pm::per_replica(s.load, s.copies);
-  return s.drafts ? pm::serving(s.runs, share, *s.drafts, usual)
-                  : pm::serving(s.runs, share, usual);
+  const auto share = pm::per_replica(s.load, s.replicas);
+  return s.speculation ? pm::serving(s.deployment, share, *s.speculation, usual)
+                       : pm::serving(s.deployment, share, usual);
 }
 
 struct load {
@@ -37,12 +38,12 @@ struct load {
 pm::advised_service service(const pm::transformer& m, const pm::accelerator& a, int tensor,
                             const load& l, double copies = 1.0) {
   pm::advised_service s;
-  s.runs =
+  s.deployment =
       pm::with_all_memory(pm::deployment{.device = a, .model = m, .layout = {.tensor = tensor}});
   s.load = {.input_tokens = l.input,
             .output_tokens = l.output,
             .arrivals = pm::closed_loop{l.concurrency}};
-  s.copies = copies;
+  s.replicas = copies;
   return s;
 }
 
@@ -168,13 +169,13 @@ std::vector<example> examples() {
   all.push_back({"no 16-bit unit",
                  with(service(narrow, cat::h100_sxm, 1, {32, 32, 1}),
                       [](pm::advised_service& s) {
-                        const auto fp32 = s.runs.device.vector.peak.fp32;
-                        s.runs.device.matrix.peak = s.runs.device.vector.peak = {};
-                        s.runs.device.vector.peak.fp32 = fp32;
-                        s.runs.weights = pm::weight_storage(pm::fp32, pm::fp32);
-                        s.runs.activations = pm::fp32;
-                        s.runs.expert_activations = pm::fp32;
-                        s.runs.kv = pm::fp32;
+                        const auto fp32 = s.deployment.device.vector.peak.fp32;
+                        s.deployment.device.matrix.peak = s.deployment.device.vector.peak = {};
+                        s.deployment.device.vector.peak.fp32 = fp32;
+                        s.deployment.weights = pm::weight_storage(pm::fp32, pm::fp32);
+                        s.deployment.activations = pm::fp32;
+                        s.deployment.expert_activations = pm::fp32;
+                        s.deployment.kv = pm::fp32;
                       }),
                  {{"mixed_precision", 1.0, 1.0, true}}});
   // 3B on B200: 6.17 GB at 8 TB/s are 0.77 ms of a step, some 200 launches of 5 us 1.1 ms: graphs and waits count.
@@ -216,13 +217,13 @@ std::vector<example> examples() {
 
 TEST_CASE("advise: each trick helps in one case and harms in another") {
   for (const example& e : examples()) {
-    pm::service_answer ask = bound_of;
+    pm::service_evaluator ask = bound_of;
     if (e.predicts) ask = predicted;
     const pm::advice a = pm::advise(e.service, ask, {}, {}, e.kernels);
     for (const expected& x : e.techniques) {
       const pm::technique* t = a.find(x.technique);
       REQUIRE(t != nullptr);
-      INFO(e.what << ": " << x.technique << " x" << t->gain << ": " << t->why);
+      INFO(e.what << ": " << x.technique << " x" << t->gain << ": " << t->reason);
       CHECK(t->gain >= x.least);
       CHECK(t->gain <= x.most);
       CHECK(t->harmful == x.harms);
@@ -234,13 +235,13 @@ TEST_CASE("advise: the best together is asked, not multiplied") {
   const auto s = service(dense, cat::h100_sxm, 4, {1, 512, 1});
   const pm::advice a = pm::advise(s, bound_of);
   pm::advised_service both = s;
-  for (const std::string& name : a.together) a.find(name)->apply(both);
+  for (const std::string& name : a.combination) a.find(name)->apply(both);
   CHECK(near(a.combined, bound_of(s).e2e / bound_of(both).e2e));
-  CHECK(a.combined < 0.95 * a.product);  // int4 leaves less for drafts to save
-  for (const std::string& name : a.together) CHECK(a.combined >= a.find(name)->gain);
+  CHECK(a.combined < 0.95 * a.product_of_gains);  // int4 leaves less for drafts to save
+  for (const std::string& name : a.combination) CHECK(a.combined >= a.find(name)->gain);
   int of_weights = 0;
-  for (const std::string& name : a.together)
-    of_weights += std::string(a.find(name)->sets) == "weights";
+  for (const std::string& name : a.combination)
+    of_weights += std::string(a.find(name)->choice) == "weights";
   CHECK(of_weights == 1);
 }
 
@@ -261,23 +262,23 @@ TEST_CASE("advise: a target that is missed harms") {
 TEST_CASE("advise: what it takes to fit") {
   const auto s = service(dense, cat::h100_sxm, 1, {2048, 512, 1});
   const pm::advice a = pm::advise(s, bound_of);
-  CHECK(!a.now.feasible);
-  CHECK(a.find("weight_only_int4")->enables);  // 141 GB against 80
-  CHECK(a.then.feasible);
-  CHECK(a.techniques.front().enables);
+  CHECK(!a.current.feasible);
+  CHECK(a.find("weight_only_int4")->makes_feasible);  // 141 GB against 80
+  CHECK(a.best.feasible);
+  CHECK(a.techniques.front().makes_feasible);
 }
 
 TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
   auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
   s.load.arrivals = pm::closed_loop{20000};
   s.load.preemption_mode = pm::preemption::recompute;
-  for (const auto& ask : {pm::service_answer(bound_of), pm::service_answer(predicted)}) {
+  for (const auto& ask : {pm::service_evaluator(bound_of), pm::service_evaluator(predicted)}) {
     const pm::advice a = pm::advise(s, ask);
-    REQUIRE(a.now.feasible);
+    REQUIRE(a.current.feasible);
     for (const char* name : {"speculative_decoding", "disaggregation"}) {
       INFO(name);
       CHECK_FALSE(a.find(name)->applies);
-      CHECK(a.find(name)->why.find("nothing is known of evictions") == 0);
+      CHECK(a.find(name)->reason.find("the model does not combine") == 0);
     }
     CHECK(a.find("continuous_batching")->applies);
   }
@@ -305,16 +306,17 @@ TEST_CASE("advise: pools take two copies, or ranks that can be halved") {
     return *pm::advise(s, bound_of).find("disaggregation");
   };
   CHECK_FALSE(of(1, 1.0).applies);
-  CHECK(of(1, 1.0).why == "there are no two groups of devices");
+  CHECK(of(1, 1.0).reason == "there are no two groups of devices");
   CHECK(of(1, 2.0).applies);
   CHECK(of(2, 1.0).applies);
 }
 
 TEST_CASE("advise: bad input is refused by name") {
   auto s = service(narrow, cat::h100_sxm, 1, {32, 32, 1});
-  s.copies = 0.5;
-  CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("copies is 0.5") != std::string::npos);
-  s.copies = 1.0;
+  s.replicas = 0.5;
+  CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("replicas is 0.5") !=
+        std::string::npos);
+  s.replicas = 1.0;
   s.load.input_tokens = 0.0;
   CHECK(refusal([&] { (void)pm::advise(s, bound_of); }).find("input_tokens") != std::string::npos);
   s.load.input_tokens = 32.0;
@@ -384,8 +386,8 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   // 132 SMs x 128 B x 1.755 GHz = 29.65 TB/s: tiles of 16 reach 237 TFLOP/s, of 64 949; of 989 there are.
   const auto shared = pm::bandwidth<>::from_value(132.0 * 128.0 * 1.755e9);
   const auto peak = pm::flop_rate<>::from_value(989.4e12);
-  CHECK(near(pm::wide_instruction_gain(peak, shared, B::from_value(2.0), 16.0, 64.0), 4.0));
-  CHECK(pm::wide_instruction_gain(peak, shared, B::from_value(2.0), 128.0, 256.0, 0.5) == 0.5);
+  CHECK(near(pm::matrix_instruction_gain(peak, shared, B::from_value(2.0), 16.0, 64.0), 4.0));
+  CHECK(pm::matrix_instruction_gain(peak, shared, B::from_value(2.0), 128.0, 256.0, 0.5) == 0.5);
   const auto rate = [](double gb) { return pm::bandwidth<>::from_value(gb * 1e9); };
   CHECK(near(pm::pinned_copy_gain(20.0 * ms, B::from_value(1e9), rate(50), rate(10)), 7.0));
   CHECK(pm::pinned_copy_gain(20.0 * ms, B{}, rate(50), rate(10), 1.0 * ms) < 1.0);
@@ -404,29 +406,29 @@ TEST_CASE("advise: a thousandth is no gain, and a target that is met is kept") {
   const pm::adviser a(
       service(cat::llama_3_8b, cat::h100_sxm, 1, {512, 512, 1}),
       [&](const pm::advised_service&) { return takes(1.0); }, targets);
-  const auto better = [&](const pm::serving_estimate& now, const pm::serving_estimate& then) {
-    return pm::detail::better(a, now, then);
+  const auto improves = [&](const pm::serving_estimate& now, const pm::serving_estimate& then) {
+    return pm::detail::improves(a, now, then);
   };
-  CHECK(better(takes(1.0), takes(0.998)));
-  CHECK_FALSE(better(takes(1.0), takes(0.9995)));
-  CHECK_FALSE(better(takes(1.0), takes(1.0)));
-  CHECK(better(takes(4.0), takes(3.0)));
+  CHECK(improves(takes(1.0), takes(0.998)));
+  CHECK_FALSE(improves(takes(1.0), takes(0.9995)));
+  CHECK_FALSE(improves(takes(1.0), takes(1.0)));
+  CHECK(improves(takes(4.0), takes(3.0)));
   pm::serving_estimate none = takes(1.5);
   none.feasible.feasible = false;
-  CHECK(better(none, takes(1.9)));
-  CHECK_FALSE(better(takes(1.9), none));
+  CHECK(improves(none, takes(1.9)));
+  CHECK_FALSE(improves(takes(1.9), none));
 
   pm::technique t;
   t.applies = true;
   t.apply = [](pm::advised_service&) {};
   t.gain = 1.002;
-  CHECK(pm::detail::recommended(t));
+  CHECK(pm::detail::is_recommended(t));
   t.gain = 1.0005;
-  CHECK_FALSE(pm::detail::recommended(t));
-  t.enables = true;
-  CHECK(pm::detail::recommended(t));
+  CHECK_FALSE(pm::detail::is_recommended(t));
+  t.makes_feasible = true;
+  CHECK(pm::detail::is_recommended(t));
   t.devices = 1.001;
-  CHECK_FALSE(pm::detail::recommended(t));
+  CHECK_FALSE(pm::detail::is_recommended(t));
 }
 
 }  // namespace unit_advise

@@ -24,7 +24,7 @@ namespace {
 /// 40 sequences decode at 10 ms a token, of 1.1 s in all; prompts of 512 join them.
 pm::adviser given(const pm::transformer& m, int tensor) {
   pm::advised_service s;
-  s.runs = pm::with_all_memory(
+  s.deployment = pm::with_all_memory(
       pm::deployment{.device = cat::h100_sxm, .model = m, .layout = {.tensor = tensor}});
   s.load = {.input_tokens = 512,
             .output_tokens = 101,
@@ -62,7 +62,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   // 40 tokens, and 39 x 512 of prompts for each 101 of answers.
   const double rows = std::ceil(40 + 39 * 512 / 101.0), width = 4096;
   REQUIRE(rows == 238);
-  const auto demand = pm::demand_of_step(a.runs(), a.mean_step());
+  const auto demand = pm::demand_of_step(a.deployed(), a.mean_step());
   const auto rate = cat::h100_sxm.dram.bandwidth.quantity();
   const pm::duration<> time = 10.0 * pm::ms;
   const pm::duration<> products = pm::duration<>::from_value(
@@ -109,16 +109,16 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
              in_use((pm::async_copy_gain(600e-9 * pm::second, 300e-9 * pm::second, 4.0) - 1) * 0.1 *
                     products),
              1e-9));
-  const double wide = pm::wide_instruction_gain(
-      pm::peak(cat::h100_sxm, formats_of(a.runs()).linear.format),
+  const double wide = pm::matrix_instruction_gain(
+      pm::peak(cat::h100_sxm, formats_of(a.deployed()).linear.format),
       pm::bandwidth<>::from_value(128 * 132 / 0.6e-9), pm::bytes<>::from_value(2.0), 16.0, 64.0);
   CHECK(near(gain("matrix_instructions"), in_use((wide - 1) * 0.5 * products), 1e-9));
-  CHECK(technique("split_k").why.find("64 tiles for 132 SMs") != std::string::npos);
+  CHECK(technique("split_k").reason.find("64 tiles for 132 SMs") != std::string::npos);
 }
 
 TEST_CASE("advice on kernels by hand: tokens fall on experts by chance") {
   const pm::adviser a = given(cat::mixtral_8x7b, 8);
-  const auto p = pm::detail::kernels_of(a);
+  const auto p = pm::detail::split_into_kernels(a);
   CHECK(p.columns == 512);
   CHECK(p.tiles() == 4 * 4);
   // 238 rows, two of eight experts each: 59.5, which vary by their root.
@@ -128,7 +128,7 @@ TEST_CASE("advice on kernels by hand: tokens fall on experts by chance") {
 TEST_CASE(
     "advice by hand: a saving is of steps and of a prompt, of a request that it does not end") {
   const pm::adviser a = given(cat::llama_3_8b, 1);
-  const pm::technique_words words{"a", "b", "c", "d"};
+  const pm::technique_description words{"a", "b", "c", "d"};
   const auto gain = [&](double step, double prompt, bool used) {
     return a.saving(words, step * pm::ms, prompt * pm::ms, used).gain;
   };
@@ -153,18 +153,18 @@ TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twic
   const double prompt = scores / cat::h100_sxm.dram.bandwidth.value();
   CHECK(near(pm::detail::flash_attention(a).gain, 1 + prompt / 1.1, 1e-9));
 
-  const auto rate = pm::peak(cat::h100_sxm, formats_of(a.runs()).linear.format);
+  const auto rate = pm::peak(cat::h100_sxm, formats_of(a.deployed()).linear.format);
   const auto two = pm::ring_attention_time(
       cat::h100_sxm.fabric, rate,
       pm::ring_attention{
           .ranks = 2, .tokens = 512, .query_heads = 16, .kv_heads = 4, .head_dim = 128});
   const double alone = 4.0 * 512 * 512 * 16 * 128 / rate.value();
-  const auto shared = pm::detail::shared_prompt(a);
+  const auto shared = pm::detail::context_parallel(a);
   // Half of the squares are seen, alone and in the ring.
   const double saved = 32 * 0.5 * (alone - two.time.value());
   CHECK(near(shared.gain, 1.1 / (1.1 - saved), 1e-9));
   CHECK(shared.devices == 2.0);
-  CHECK(shared.why.find("a block of 256 tokens") == 0);
+  CHECK(shared.reason.find("a block of 256 tokens") == 0);
 }
 
 }  // namespace unit_advise_kernels

@@ -64,14 +64,14 @@ TEST_CASE("the ends of a claim and of its rounding belong to it", "[audit]") {
   CHECK(explained_by(ten, 10.25));
   CHECK_FALSE(explained_by(ten, 10.26));
   const misprint any{};
-  CHECK(miss_of(range, 100.0, any) == 0.0);
-  CHECK(miss_of(range, 200.0, any) == 0.0);
-  CHECK_THAT(*miss_of(range, 99.5, any), WithinRel(0.005, 1e-12));
-  CHECK_THAT(*miss_of(range, 201.0, any), WithinRel(0.005, 1e-12));
-  CHECK_FALSE(miss_of(range, 250.0, any));
-  CHECK(tells_a_misprint(range));
-  CHECK(tells_a_misprint(ten));
-  CHECK_FALSE(tells_a_misprint({100.0, 201.0, 0.5, 0.5}));
+  CHECK(relative_miss(range, 100.0, any) == 0.0);
+  CHECK(relative_miss(range, 200.0, any) == 0.0);
+  CHECK_THAT(*relative_miss(range, 99.5, any), WithinRel(0.005, 1e-12));
+  CHECK_THAT(*relative_miss(range, 201.0, any), WithinRel(0.005, 1e-12));
+  CHECK_FALSE(relative_miss(range, 250.0, any));
+  CHECK(is_informative(range));
+  CHECK(is_informative(ten));
+  CHECK_FALSE(is_informative({100.0, 201.0, 0.5, 0.5}));
   CHECK(verdict_of(range, 99.0) == verdict::reproduced);
 }
 
@@ -101,11 +101,11 @@ TEST_CASE("verdicts by what a law answers", "[audit]") {
   CHECK(verdict_of(printed("8"), 8.583) == verdict::wrong);
   CHECK(verdict_of(printed("494"), 989.4) == verdict::wrong);
   // Slower than the bound is possible, quicker is not; a rate the other way round.
-  CHECK(verdict_of(printed("20"), 5.22, answer_is::at_least) == verdict::possible);
-  CHECK(verdict_of(printed("4.6"), 5.22, answer_is::at_least) == verdict::impossible);
-  CHECK(verdict_of(printed("30"), 5.85, answer_is::at_most) == verdict::impossible);
-  CHECK(verdict_of(printed("4.0"), 5.85, answer_is::at_most) == verdict::possible);
-  CHECK(verdict_of(printed("42"), 41.79, answer_is::exact, false) == verdict::impossible);
+  CHECK(verdict_of(printed("20"), 5.22, result_kind::at_least) == verdict::possible);
+  CHECK(verdict_of(printed("4.6"), 5.22, result_kind::at_least) == verdict::impossible);
+  CHECK(verdict_of(printed("30"), 5.85, result_kind::at_most) == verdict::impossible);
+  CHECK(verdict_of(printed("4.0"), 5.85, result_kind::at_most) == verdict::possible);
+  CHECK(verdict_of(printed("42"), 41.79, result_kind::exact, false) == verdict::impossible);
   // A range agrees where the answer lies in it.
   CHECK(verdict_of({9.0, 10.0, 0.5, 0.5}, 9.7) == verdict::reproduced);
   CHECK(verdict_of({200.0, 600.0, 0.5, 0.5}, 9.2) == verdict::wrong);
@@ -269,7 +269,7 @@ TEST_CASE("another format's rate by its width: half of FP4 for FP8", "[audit]") 
   const std::vector<misprint_input> formats = {
       {.name = "format", .word = "fp8", .words = {"fp8", "fp4"}}};
   const auto rates = [](std::span<const misprint_question> q) -> std::optional<double> {
-    return q[0].word == "fp4" ? (q[0].by_width ? 0.5 : 1.0) * 13500.0 : 4500.0;
+    return q[0].word == "fp4" ? (q[0].by_bits ? 0.5 : 1.0) * 13500.0 : 4500.0;
   };
   const auto half = misprint_behind(printed("7000", 1.0, 1), 4500.0, of_peaks, formats, rates);
   REQUIRE(half);
@@ -291,7 +291,7 @@ TEST_CASE("every slip is well formed", "[audit]") {
     if (s.change == misprint_change::times) CHECK(s.amount > 1.0);
     if (s.change == misprint_change::as_input) CHECK(s.other[0] != '\0');
     if (s.place == misprint_place::word)
-      CHECK((s.change == misprint_change::another || s.change == misprint_change::by_width));
+      CHECK((s.change == misprint_change::another || s.change == misprint_change::by_bits));
     if (s.place == misprint_place::part) CHECK(s.change == misprint_change::left_out);
   }
 }

@@ -342,7 +342,7 @@ TEST_CASE("a product that cannot be is refused by the number of its row", "[cali
   std::vector<pm::gemm_measurement> rows(20,
                                          {pm::gemm{.m = 64, .n = 64, .k = 64}, 10.0 * pm::us, 0.0});
   const auto refused = [&](double n, double copies) {
-    rows[4].product.n = n;
+    rows[4].workload.n = n;
     rows[4].weight_copies = copies;
     return refusal([&] { pm::fit_machine(pm::catalog::h100_sxm, rows); });
   };

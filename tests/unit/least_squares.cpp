@@ -89,7 +89,7 @@ TEST_CASE("cost, slope and curvature of a fit, and where it ends", "[calibration
   CHECK_THAT(s.normal(0, 0), WithinRel(16.0 * (2.0 + 1.0 / 3.0), 1e-9));
   s.descend();  // to where 0.05 - x - 0.02 - x + 0.1 = 0
   CHECK_THAT(1.0 + 8.0 * s.x[0], WithinRel(2.0 * std::exp(0.065), 1e-6));
-  CHECK(s.passes < 20);
+  CHECK(s.iterations < 20);
   CHECK(pm::fit_log_ratios(one, measured, itself, {.iterations = 2}).iterations == 2);
   const auto unmoved = pm::fit_log_ratios(one, measured, itself, {.iterations = 0});
   CHECK(unmoved.value[0] == 2.0);
@@ -188,12 +188,12 @@ TEST_CASE("limits of a fit are values too, and it needs a row more than paramete
 
 TEST_CASE("groups are dealt in the order they appear", "[calibration]") {
   const std::vector<std::size_t> group{5, 5, 9, 2, 9, 7};
-  CHECK(detail::deal(group, 3).part_of == std::vector<std::size_t>{0, 0, 1, 2, 1, 0});
-  CHECK(detail::deal(group, 3).parts == 3);
-  CHECK(detail::deal(group, {}).part_of == std::vector<std::size_t>{0, 0, 1, 2, 1, 3});
-  CHECK(detail::deal(group, 10).parts == 4);
-  CHECK(detail::deal(group, 2).parts == 2);
-  CHECK(detail::deal(std::vector<std::size_t>{1, 2}, {}).parts == 2);
+  CHECK(detail::assign_folds(group, 3).fold_of_row == std::vector<std::size_t>{0, 0, 1, 2, 1, 0});
+  CHECK(detail::assign_folds(group, 3).folds == 3);
+  CHECK(detail::assign_folds(group, {}).fold_of_row == std::vector<std::size_t>{0, 0, 1, 2, 1, 3});
+  CHECK(detail::assign_folds(group, 10).folds == 4);
+  CHECK(detail::assign_folds(group, 2).folds == 2);
+  CHECK(detail::assign_folds(std::vector<std::size_t>{1, 2}, {}).folds == 2);
 }
 
 TEST_CASE("a row held out is predicted by the others", "[calibration]") {

@@ -41,7 +41,7 @@ pm::serving_estimate overloaded(double rate, double most) {
 /// A service that completes 2 requests per second with 16-bit weights, 3 with fp8 and none with fp4; a
 /// request takes a second where it keeps up.
 double completed(const pm::advised_service& s) {
-  const double bits = pm::bits_of(s.runs.weights.linear.format);
+  const double bits = pm::bits_of(s.deployment.weights.linear.format);
   return bits > 10.0 ? 2.0 : bits > 6.0 ? 3.0 : 0.0;
 }
 pm::serving_estimate by_hand(const pm::advised_service& s) {
@@ -56,13 +56,13 @@ pm::serving_estimate by_hand(const pm::advised_service& s) {
 }
 pm::advised_service service(double rate) {
   pm::advised_service s;
-  s.runs = pm::with_all_memory(
+  s.deployment = pm::with_all_memory(
       pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_8b, .layout = {}});
   s.load = arriving(rate);
   return s;
 }
 void store(pm::advised_service& s, pm::number_format f) {
-  s.runs.weights = pm::weight_storage(f, f);
+  s.deployment.weights = pm::weight_storage(f, f);
 }
 
 }  // namespace
@@ -82,7 +82,7 @@ TEST_CASE("overload: the sustainable rate of a service that completes 3 requests
 }
 
 TEST_CASE("overload: a sustainable rate parts what is feasible from what is not") {
-  const pm::deployment d = service(1.0).runs;
+  const pm::deployment d = service(1.0).deployment;
   const pm::disaggregated pools{{d, 1.0}, {d, 1.0}, {.per_device = 50.0 * pm::GB_per_s}};
   constexpr pm::derated usual{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
   const auto parts = [](const char* what, const auto& serve) {
@@ -109,34 +109,34 @@ TEST_CASE("overload: replicas by hand") {
 }
 
 TEST_CASE("overload: advice compares sustainable rates, by hand") {
-  const pm::technique_words words{"narrow", "formats", "", "", "weights"};
+  const pm::technique_description words{"narrow", "formats", "", "", "weights"};
   const auto with = [&](double rate, pm::number_format f) {
-    return pm::adviser(service(rate), by_hand).asked(words, [f](pm::advised_service& s) {
+    return pm::adviser(service(rate), by_hand).try_change(words, [f](pm::advised_service& s) {
       store(s, f);
     });
   };
   // 2 are completed and 2.5 offered: 3 with fp8 are enough, and half as many again.
   const pm::technique enough = with(2.5, pm::number_format::fp8);
   CHECK(near(enough.gain, 1.5, 1e-5));
-  CHECK(enough.enables);
+  CHECK(enough.makes_feasible);
   CHECK(enough.has_ratio);
   CHECK_FALSE(enough.harmful);
   // Of 4 offered they are not.
   const pm::technique more = with(4.0, pm::number_format::fp8);
   CHECK(near(more.gain, 1.5, 1e-5));
-  CHECK_FALSE(more.enables);
-  CHECK(more.why.find("sustains 3 req/s with it, 2 req/s without; 4 req/s are offered") == 0);
+  CHECK_FALSE(more.makes_feasible);
+  CHECK(more.reason.find("sustains 3 req/s with it, 2 req/s without; 4 req/s are offered") == 0);
   CHECK_FALSE(with(4.0, pm::number_format::fp4).applies);
   // In use, and the service without it: 3 against 2.
   pm::advised_service narrow = service(4.0);
   store(narrow, pm::number_format::fp8);
   const auto wide = [](pm::advised_service& s) { store(s, pm::number_format::bf16); };
-  CHECK(near(pm::adviser(narrow, by_hand).asked(words, wide, true).gain, 1.5, 1e-5));
+  CHECK(near(pm::adviser(narrow, by_hand).try_change(words, wide, true).gain, 1.5, 1e-5));
   // Where the service keeps up only with it, there is no time without it to compare with.
   pm::advised_service kept = narrow;
   kept.load = arriving(2.5);
-  const pm::technique needed = pm::adviser(kept, by_hand).asked(words, wide, true);
-  CHECK(needed.enables);
+  const pm::technique needed = pm::adviser(kept, by_hand).try_change(words, wide, true);
+  CHECK(needed.makes_feasible);
   CHECK_FALSE(needed.has_ratio);
   CHECK(needed.gain == 1.0);
   // What a kernel saves is of a request in service: 0.1 s and 127 steps of 10 ms, less a ms of each.
@@ -147,11 +147,11 @@ TEST_CASE("overload: advice compares sustainable rates, by hand") {
 
 TEST_CASE("overload: the best changes together, by hand") {
   const pm::advice a = pm::advise(service(2.5), by_hand);
-  REQUIRE(a.sustained_now);
-  CHECK(near(a.sustained_now->value(), 2.0, 2e-6));
-  CHECK(near(a.sustained_then->value(), 3.0, 2e-6));
+  REQUIRE(a.current_rate);
+  CHECK(near(a.current_rate->value(), 2.0, 2e-6));
+  CHECK(near(a.best_rate->value(), 3.0, 2e-6));
   CHECK(near(a.combined, 1.5, 1e-5));
-  CHECK(a.then.feasible);
+  CHECK(a.best.feasible);
   for (const pm::technique& t : a.techniques) {
     INFO(t.name << " x" << t.gain);
     CHECK(t.gain < 100.0);

@@ -79,8 +79,8 @@ TEST_CASE("service calibration: runs as predicted move nothing", "[calibrated]")
   for (const double shift : found.posterior.shift) CHECK_THAT(shift, WithinAbs(0.0, 1e-9));
   for (std::size_t j = 0; j < pm::service_parameters; ++j) {
     CHECK(found.posterior.standard_error[j] <= spread.of[j]);
-    CHECK(found.told[j] >= 0.0);
-    CHECK(found.told[j] < 1.0);
+    CHECK(found.variance_removed[j] >= 0.0);
+    CHECK(found.variance_removed[j] < 1.0);
   }
 }
 
@@ -96,7 +96,7 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
     CAPTURE(pm::name_of(static_cast<pm::service_parameter>(j)), found.posterior.shift[j]);
     CHECK(std::abs(found.posterior.shift[j] - own[j]) <= 2.0 * found.posterior.standard_error[j]);
   }
-  CHECK(found.told[at(step_time)] > 0.8);
+  CHECK(found.variance_removed[at(step_time)] > 0.8);
   CHECK_THAT(found.posterior.shift[at(step_time)], WithinAbs(0.12, 0.03));
   double before = 0.0, after = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
@@ -109,7 +109,7 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   const pm::service_run other = run_of(moved(shipped().engine, own), 4096, 1024, 32);
   pm::calibrated calibration = shipped();
   calibration.engine = found.posterior.engine;
-  const pm::serving_estimate s = serving(other.running, other.load, calibration);
+  const pm::serving_estimate s = serving(other.deployment, other.load, calibration);
   CHECK(std::abs(std::log(*other.itl / s.itl)) < 0.01);
   CHECK(std::abs(std::log(*other.ttft / s.ttft)) < pm::z90 * found.posterior.first_token_log_sigma);
 }
@@ -127,9 +127,9 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   const auto found = pm::calibrate_service(std::span(&run, 1), calibration, only);
   CHECK_THAT(found.posterior.shift[at(step_time)], WithinRel(0.04, 1e-3));
   CHECK_THAT(found.posterior.standard_error[at(step_time)], WithinRel(0.1 / std::sqrt(2.0), 1e-3));
-  CHECK_THAT(found.told[at(step_time)], WithinRel(0.5, 1e-3));
+  CHECK_THAT(found.variance_removed[at(step_time)], WithinRel(0.5, 1e-3));
   CHECK(found.posterior.shift[at(step_cpu_time)] == 0.0);
-  CHECK(found.told[at(step_cpu_time)] == 0.0);
+  CHECK(found.variance_removed[at(step_cpu_time)] == 0.0);
   // Around one more such run: its noise, and what is open of the factor.
   CHECK_THAT(found.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(1.5), 1e-3));
   CHECK_FALSE(found.first_token_after.front());
@@ -236,7 +236,7 @@ TEST_CASE("service calibration: a run over more ranks than the fabric joins coun
           "[calibrated]") {
   CHECK_FALSE(pm::has_latencies(pm::infeasible("weights exceed the memory", "B", 2, 1)));
   pm::service_run run = run_of(shipped().engine, 1024.0, 512.0, 16.0);
-  run.running.device.fabric.ranks = 2;
+  run.deployment.device.fabric.ranks = 2;
   run.itl = 1.1 * *run.itl;
   const auto found = pm::calibrate_service(std::span(&run, 1), shipped(), spread);
   REQUIRE(!found.feasible_before.front());
@@ -250,8 +250,8 @@ TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]"
       .of = {0.0, 5e-3, 500e-6, 0.0, 0.0, 0.0}, .token_noise = 0.01, .first_token_noise = 0.5};
   const pm::service_run run = run_of(shipped().engine, 1024, 512, 16);
   const auto found = pm::calibrate_service(std::vector{run, run, run}, shipped(), wide);
-  REQUIRE(found.confused.size() == 1);
-  CHECK(found.confused.front() == std::pair{step_cpu_time, sequence_cpu_time});
+  REQUIRE(found.correlated.size() == 1);
+  CHECK(found.correlated.front() == std::pair{step_cpu_time, sequence_cpu_time});
   const auto apart = pm::calibrate_service(runs_of(shipped().engine), shipped(), wide);
   CHECK(apart.posterior.standard_error[at(sequence_cpu_time)] <
         0.5 * found.posterior.standard_error[at(sequence_cpu_time)]);
@@ -296,10 +296,10 @@ TEST_CASE("service calibration: runs that are none", "[calibrated]") {
   bad.itl = 0.0 * pm::second;
   CHECK(code_of({good, bad}) == pm::error_code::out_of_range);
   bad = good;
-  bad.running.serving_engine = pm::engine::trtllm;
+  bad.deployment.serving_engine = pm::engine::trtllm;
   CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
   bad = good;
-  bad.running.device = pm::catalog::h100_sxm;
+  bad.deployment.device = pm::catalog::h100_sxm;
   CHECK(code_of({good, bad}) == pm::error_code::inconsistent);
 }
 

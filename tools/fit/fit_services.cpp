@@ -69,7 +69,7 @@ pm::service_residual_sigma next(const std::vector<own_service>& services,
   pm::service_numbers squares{};
   own_noises token, first;
   for (const own_service& s : services) {
-    const pm::deployment& d = s.runs.front().running;
+    const pm::deployment& d = s.runs.front().deployment;
     const auto found =
         pm::calibrate_service(s.runs, pm::calibrated_for(d.device, d.serving_engine), from);
     const pm::service_posterior& p = found.posterior;
@@ -153,7 +153,7 @@ int run(const std::string& folder, bool) {
           const auto score = published::score_after(s, seen, seed, spread);
           after[seen].add(score);
           if (seen == 5)
-            by[model + ' ' + pm::name_of(s.runs.front().running.serving_engine)].add(score);
+            by[model + ' ' + pm::name_of(s.runs.front().deployment.serving_engine)].add(score);
         }
       }
     }

@@ -54,15 +54,15 @@ inline std::size_t services_of(const std::vector<scored>& rows) {
 /// Scores a run, times to first token where nobody waits for a place and the service had been warm.
 inline void score(by_line& out, const engine_row& r, const pm::calibrated& calibration,
                   const std::string& kind, const std::string& left_out) {
-  const pm::serving_estimate s = serving(r.running, r.load, calibration);
+  const pm::serving_estimate s = serving(r.deployment, r.load, calibration);
   const pm::service_uncertainty& w = calibration.services;
-  const auto decode = pm::detail::times_of_decode(r.running, s, calibration);
+  const auto decode = pm::detail::times_of_decode(r.deployment, s, calibration);
   const bool dequantised = pm::dequantises_experts(decode) && w.of_dequantised_experts > 0.0;
-  const pm::parallel_layout& l = r.running.layout;
+  const pm::parallel_layout& l = r.deployment.layout;
   const std::string service =
       common::cat(r.model, ' ', r.gpu, ' ', r.version, ' ', r.precision, ' ', l.tensor, ' ',
                   l.pipeline, ' ', l.expert, ' ', l.data);
-  const std::string by = pm::name_of(r.running.serving_engine);
+  const std::string by = pm::name_of(r.deployment.serving_engine);
   const auto add = [&](const std::string& of, const char* quantity, const scored& found) {
     const std::string line =
         common::cat(kind == "elsewhere" ? "any" : by, ' ', of, ' ', left_out, ' ', quantity);
@@ -76,7 +76,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
        std::sqrt(w.token * w.token + more * more)});
   if (r.started_cold || s.capacity < r.load.concurrency()) return;
   const double prompts =
-      pm::detail::evidence_of_prompt(r.running, r.load, s, calibration).log_sigma();
+      pm::detail::evidence_of_prompt(r.deployment, r.load, s, calibration).log_sigma();
   add(kind, "first", {service, std::log(r.first / s.ttft.value()), prompts, w.first_token});
 }
 
@@ -99,7 +99,7 @@ template <class Model, class Requests>
 void add_engine(by_line& out, const std::string& folder, pm::engine by) {
   const std::vector<engine_row> rows = published::engine_rows(folder, by);
   const auto add = [&](const engine_row& r, const pm::engine_profile* e, const char* left_out) {
-    pm::calibrated calibration = pm::calibrated_for(r.running.device, by);
+    pm::calibrated calibration = pm::calibrated_for(r.deployment.device, by);
     if (e != nullptr) calibration.engine = *e;
     score(out, r, calibration, "fitted", left_out);
   };
@@ -127,7 +127,7 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
       folder,
       [](const published::service&, const pm::accelerator& a) { return !published::on_nvidia(a); });
   for (const engine_row& r : rows) {
-    score(out, r, pm::calibrated_for(r.running.device, r.running.serving_engine), "elsewhere",
+    score(out, r, pm::calibrated_for(r.deployment.device, r.deployment.serving_engine), "elsewhere",
           "nothing");
   }
 }
@@ -135,14 +135,13 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
 /// Disaggregated, to which nothing was fitted either.
 inline void add_pools(by_line& out, const std::string& folder) {
   for (const published::disaggregated_service& s : published::disaggregated_services(folder)) {
-    const pm::deployment &prefill = s.running.prefill.deployment,
-                         &decode = s.running.decode.deployment;
+    const pm::deployment &prefill = s.pools.prefill.deployment, &decode = s.pools.decode.deployment;
     const pm::calibrated calibration = pm::calibrated_for(decode.device, decode.serving_engine);
-    const auto e = serving(s.running, s.load, calibration);
+    const auto e = serving(s.pools, s.load, calibration);
     const pm::service_uncertainty w = in_pools(calibration.services);
     const std::string service = common::cat(
-        s.model, ' ', s.precision, ' ', prefill.layout.ranks(), ' ', s.running.prefill.replicas,
-        ' ', decode.layout.ranks(), ' ', decode.layout.data, ' ', s.running.decode.replicas);
+        s.model, ' ', s.precision, ' ', prefill.layout.ranks(), ' ', s.pools.prefill.replicas, ' ',
+        decode.layout.ranks(), ' ', decode.layout.data, ' ', s.pools.decode.replicas);
     const auto add = [&](const char* quantity, const scored& found) {
       const std::string line = common::cat("any pools nothing ", quantity);
       out[line].push_back(found);

@@ -15,7 +15,7 @@ namespace published {
 /// Without speculation; times are means.
 struct disaggregated_service {
   std::string model{}, framework{}, precision{};
-  pm::disaggregated running{};
+  pm::disaggregated pools{};
   pm::service_load load{};
   double seconds = 0.0, first = 0.0;
 };
@@ -60,9 +60,9 @@ inline std::vector<disaggregated_service> disaggregated_services(const std::stri
     out.push_back({.model = c.text("model"),
                    .framework = c.text("framework"),
                    .precision = c.text("precision"),
-                   .running = {.prefill = pool_of(c, "prefill"),
-                               .decode = pool_of(c, "decode"),
-                               .link = {.per_device = 100.0 * pm::GB_per_s}},
+                   .pools = {.prefill = pool_of(c, "prefill"),
+                             .decode = pool_of(c, "decode"),
+                             .link = {.per_device = 100.0 * pm::GB_per_s}},
                    .load = {.input_tokens = 0.9 * c.count("isl"),
                             .output_tokens = 0.9 * c.count("osl"),
                             .arrivals = pm::closed_loop{.concurrency = n, .requests = 10 * n},

@@ -16,7 +16,7 @@ namespace published {
 /// A service whose accelerator is calibrated; runs of the same service by the same version are one row.
 struct engine_row {
   std::string model{}, gpu{}, version{};
-  pm::deployment running{};
+  pm::deployment deployment{};
   pm::service_load load{};
   double seconds = 0.0, first = 0.0;
   bool started_cold = false;
@@ -138,9 +138,9 @@ class engine_prediction {
   explicit engine_prediction(const std::vector<engine_row>& rows,
                              const pm::elementwise_kernels& counted = {}) {
     for (const engine_row& r : rows) {
-      auto calibration = pm::calibrated_for(r.running.device, r.running.serving_engine);
+      auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
       if (counted.any()) calibration.elementwise_kernels = counted;
-      rows_.push_back({pm::lift<point>(r.running), pm::lift<point>(r.load),
+      rows_.push_back({pm::lift<point>(r.deployment), pm::lift<point>(r.load),
                        pm::lift<point>(calibration), r.median});
     }
   }
@@ -148,12 +148,12 @@ class engine_prediction {
     const lifted& r = rows_[i];
     auto calibration = r.calibration;
     Model::put(calibration.engine, v);
-    return Model::answer(serving(r.running, r.load, calibration), r.median);
+    return Model::answer(serving(r.deployment, r.load, calibration), r.median);
   }
 
  private:
   struct lifted {
-    pm::basic_deployment<point> running;
+    pm::basic_deployment<point> deployment;
     pm::basic_service_load<point> load;
     pm::basic_calibrated<point> calibration;
     bool median;
@@ -199,10 +199,11 @@ using starting_request_model = request_numbers<4>;
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
-    if (r.running.serving_engine == pm::engine::sglang && r.model.starts_with("Qwen3.5")) continue;
+    if (r.deployment.serving_engine == pm::engine::sglang && r.model.starts_with("Qwen3.5"))
+      continue;
     if (r.started_cold) continue;
-    const auto calibration = pm::calibrated_for(r.running.device, r.running.serving_engine);
-    if (serving(r.running, r.load, calibration).capacity < r.load.concurrency()) continue;
+    const auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
+    if (serving(r.deployment, r.load, calibration).capacity < r.load.concurrency()) continue;
     out.push_back(r);
     if (!(r.first_p50 > 0.0)) continue;
     out.push_back(r);

@@ -61,7 +61,7 @@ struct own_score {
 inline own_score score_after(const own_service& s, std::size_t seen, unsigned seed,
                              const pm::service_residual_sigma& spread) {
   const std::vector<pm::service_run> runs = shuffled(s.runs, seed);
-  const pm::deployment& d = runs.front().running;
+  const pm::deployment& d = runs.front().deployment;
   pm::calibrated calibration = pm::calibrated_for(d.device, d.serving_engine);
   const std::span<const pm::service_run> all(runs);
   own_score out;
@@ -72,7 +72,7 @@ inline own_score score_after(const own_service& s, std::size_t seen, unsigned se
     out.first_sigma = found.posterior.first_token_log_sigma;
   }
   for (const pm::service_run& r : all.subspan(seen)) {
-    const pm::serving_estimate e = serving(r.running, r.load, calibration);
+    const pm::serving_estimate e = serving(r.deployment, r.load, calibration);
     out.token.push_back(std::log(*r.itl / e.itl));
     out.first.push_back(std::log(*r.ttft / e.ttft));
   }

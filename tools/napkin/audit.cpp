@@ -98,7 +98,7 @@ std::string reason_of(pm::verdict v, const query& asked, const law_answer& a, co
   if (!a.feasible) return a.reason;
   if (v == pm::verdict::impossible || v == pm::verdict::possible) {
     return cat(law, ", which nothing ",
-               a.kind == pm::answer_is::at_least ? "is quicker than" : "exceeds");
+               a.kind == pm::result_kind::at_least ? "is quicker than" : "exceeds");
   }
   return law;
 }

@@ -16,29 +16,29 @@ constexpr std::string_view claim_keys[] = {
 /// Answers that are bounds though no query of a machine gives them.
 struct bounded_key {
   std::string_view query, key;
-  pm::answer_is kind;
+  pm::result_kind kind;
 };
 constexpr bounded_key bounded_keys[] = {
-    {"iron_law", "time_s", pm::answer_is::at_least},
-    {"iron_law", "per_s", pm::answer_is::at_most},
-    {"tensor_parallel", "time_s", pm::answer_is::at_least},
-    {"tensor_parallel", "one_s", pm::answer_is::at_least},
-    {"collective", "algbw_bytes_per_s", pm::answer_is::at_most},
-    {"collective", "busbw_bytes_per_s", pm::answer_is::at_most},
-    {"serving", "output_tokens_per_s", pm::answer_is::at_most},
-    {"serving", "requests_per_s", pm::answer_is::at_most},
-    {"littles_law", "accesses_per_s", pm::answer_is::at_most},
-    {"serving", "ttft_s", pm::answer_is::at_least},
-    {"serving", "itl_s", pm::answer_is::at_least},
+    {"iron_law", "time_s", pm::result_kind::at_least},
+    {"iron_law", "per_s", pm::result_kind::at_most},
+    {"tensor_parallel", "time_s", pm::result_kind::at_least},
+    {"tensor_parallel", "one_s", pm::result_kind::at_least},
+    {"collective", "algbw_bytes_per_s", pm::result_kind::at_most},
+    {"collective", "busbw_bytes_per_s", pm::result_kind::at_most},
+    {"serving", "output_tokens_per_s", pm::result_kind::at_most},
+    {"serving", "requests_per_s", pm::result_kind::at_most},
+    {"littles_law", "accesses_per_s", pm::result_kind::at_most},
+    {"serving", "ttft_s", pm::result_kind::at_least},
+    {"serving", "itl_s", pm::result_kind::at_least},
 };
 
-pm::answer_is kind_of(const query& asked, const outcome<>& answer, std::string_view key) {
+pm::result_kind kind_of(const query& asked, const outcome<>& answer, std::string_view key) {
   for (const bounded_key& b : bounded_keys) {
     if (b.query == asked.name && b.key == key) return b.kind;
   }
   const bool of_a_machine = asked.part != profile_part::none;
-  return of_a_machine && answer.is_time && key == "time_s" ? pm::answer_is::at_least
-                                                           : pm::answer_is::exact;
+  return of_a_machine && answer.is_time && key == "time_s" ? pm::result_kind::at_least
+                                                           : pm::result_kind::exact;
 }
 
 }  // namespace
@@ -131,7 +131,7 @@ law_answer answer_to(const json& claim, const json& question, const given_profil
                                         "; allowed: an object with quantity, key and its keys"));
     }
     const law_answer b = one_answer(*at, question_of(*at), profile);
-    a.kind = pm::answer_is::exact;
+    a.kind = pm::result_kind::exact;
     if (std::string_view(how) == "minus") {
       a.value -= b.value;
       continue;

@@ -12,7 +12,7 @@ namespace napkin {
 struct law_answer {
   double value = 0.0;
   perfmodel::unit_exponents unit{};
-  perfmodel::answer_is kind = perfmodel::answer_is::exact;
+  perfmodel::result_kind kind = perfmodel::result_kind::exact;
   bool feasible = true;
   std::string key{}, reason{};
   perfmodel::limiter limiter = perfmodel::limiter::none;

@@ -184,7 +184,7 @@ class claim_asked_again {
     double width = 1.0;
     try {
       for (const pm::misprint_question& changed : changes) {
-        if (changed.by_width) width = wider(q, *changed.word);
+        if (changed.by_bits) width = wider(q, *changed.word);
         change(q, asked_for, changed);
       }
       const law_answer other = answer_to(asked_for, q, profile_);
@@ -404,7 +404,7 @@ std::vector<std::string> slips_of(const answered_claim& c, const earlier_claims*
     if (!s.empty()) all.push_back(std::move(s));
   };
   const earlier_claims none;
-  const bool tells = pm::tells_a_misprint(c.said);
+  const bool tells = pm::is_informative(c.said);
   const carried on(c, before != nullptr && tells ? *before : none, profile);
   add(on.followed());
   add(on.of_other_conditions(true));
@@ -424,7 +424,7 @@ json needed_of(const answered_claim& c, const given_profile* profile) {
   for (const auto& n : pm::needed_inputs(value, inputs, claim_asked_again(c, profile))) {
     if (out.size() == most) break;
     out.push_back({{"key", n.name},
-                   {"said", number_json("said", n.said)},
+                   {"said", number_json("said", n.stated)},
                    {"needed", number_json("needed", n.needed)}});
   }
   return out;

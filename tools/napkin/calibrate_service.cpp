@@ -20,9 +20,9 @@ namespace pm = perfmodel;
 
 /// All runs are of one service's model, engine and layout.
 void check_same(const std::vector<read_run>& runs) {
-  const pm::deployment& first = runs.front().run.running;
+  const pm::deployment& first = runs.front().run.deployment;
   for (const read_run& r : runs) {
-    const pm::deployment& d = r.run.running;
+    const pm::deployment& d = r.run.deployment;
     const auto other = [&](const char* what) {
       throw error(error_code::inconsistent, cat(r.where, ": ", what, " is not that of ",
                                                 runs.front().where, "; runs are of one service"));
@@ -50,7 +50,8 @@ std::string parameters_text(const pm::engine_profile& shipped,
     const double now = value_of(found.posterior.engine, p);
     const double sigma = found.posterior.standard_error[i] * (is_factor(p) ? now : 1.0);
     rows.push_back({name_of(p), value_text(p, value_of(shipped, p)), value_text(p, now),
-                    value_text(p, sigma), cat(std::lround(100.0 * found.told[i]), " %")});
+                    value_text(p, sigma),
+                    cat(std::lround(100.0 * found.variance_removed[i]), " %")});
   }
   return table(rows, "lrrrr");
 }
@@ -85,13 +86,14 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
 /// What the runs leave open: pairs, and parameters of which they say little.
 std::string open_text(const pm::service_calibration& c) {
   std::string s;
-  for (const auto& [a, b] : c.confused) {
+  for (const auto& [a, b] : c.correlated) {
     s += cat("  not told apart: ", name_of(a), " and ", name_of(b),
              "; add runs at other concurrencies and lengths\n");
   }
   std::vector<std::string_view> silent;
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    if (c.told[i] < 0.1) silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
+    if (c.variance_removed[i] < 0.1)
+      silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
   }
   if (!silent.empty()) s += cat("  the runs say little of ", listed(silent), ": as shipped\n");
   return s;
@@ -121,7 +123,7 @@ std::string calibrate_runs(const calibrate_request& r) {
   std::vector<pm::service_run> runs;
   for (const read_run& one : read) runs.push_back(one.run);
 
-  const pm::deployment& d = runs.front().running;
+  const pm::deployment& d = runs.front().deployment;
   const calibration c =
       calibration_of(d.device, profile_part::all, pm::name_of(d.serving_engine), nullptr);
   const auto found =

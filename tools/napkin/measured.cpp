@@ -303,10 +303,10 @@ void add_law_assumptions(outcome<>& answer, const query& asked, const json& obje
   }
   const auto inputs = given_numbers(asked, r, *of);
   for (const auto& n : pm::needed_inputs(of->measured, inputs, ask)) {
-    const bool more = n.needed > n.said;
+    const bool more = n.needed > n.stated;
     const std::string words =
         cat(n.name, " of ", pm::detail::significant(n.needed, 4), more ? " at least" : " at most",
-            ", not ", pm::detail::significant(n.said, 4));
+            ", not ", pm::detail::significant(n.stated, 4));
     found.push_back({{"assumption", words},
                      {"change", {{n.name, n.needed}}},
                      {bound, number_json(bound, of->measured)}});

@@ -27,15 +27,15 @@ pm::advised_service service_of(inputs<double>& in) {
   s.load = service_load_of(in);
   if (has_pools(in)) {
     s.pools = pools_of(in);
-    s.runs = s.pools->decode.deployment;
+    s.deployment = s.pools->decode.deployment;
     return s;
   }
   const int groups = in.whole("data_parallel");
   const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
-  s.runs = deployment_of(in, spread ? groups : 1);
-  reserve_memory(in, s.runs);
-  s.drafts = speculation_of(in, s.runs);
-  if (!spread) s.copies = groups;
+  s.deployment = deployment_of(in, spread ? groups : 1);
+  reserve_memory(in, s.deployment);
+  s.speculation = speculation_of(in, s.deployment);
+  if (!spread) s.replicas = groups;
   return s;
 }
 
@@ -51,13 +51,14 @@ pm::serving_estimate served(const Mode& mode, const What&... what) {
 }
 
 template <class Mode>
-pm::service_answer asks(const Mode& mode) {
+pm::service_evaluator asks(const Mode& mode) {
   return [&mode](const pm::advised_service& s) -> pm::serving_estimate {
     if (s.pools) return served(mode, *s.pools, s.load);
-    double copies = s.copies;
+    double copies = s.replicas;
     if (s.load.is_closed()) copies = std::fmin(copies, s.load.concurrency());
     const pm::service_load share = pm::per_replica(s.load, copies);
-    return s.drafts ? served(mode, s.runs, share, *s.drafts) : served(mode, s.runs, share);
+    return s.speculation ? served(mode, s.deployment, share, *s.speculation)
+                         : served(mode, s.deployment, share);
   };
 }
 
@@ -66,17 +67,17 @@ json json_of(const pm::technique& t) {
           {"family", t.family},
           {"applies", t.applies},
           {"in_use", t.in_use},
-          {"enables", t.enables},
+          {"enables", t.makes_feasible},
           {"gain", t.has_ratio ? number_json("gain", t.gain) : json()},
           {"devices", number_json("devices", t.devices)},
-          {"costs", t.costs},
+          {"costs", t.cost},
           {"harmful_when", t.harmful_when},
           {"harmful", t.harmful},
-          {"why", t.why}};
+          {"why", t.reason}};
 }
 
 std::string verdict_of(const pm::technique& t, bool overloaded) {
-  if (t.enables) {
+  if (t.makes_feasible) {
     if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
     return overloaded ? "enough to be stable" : "enough to be feasible";
   }
@@ -90,57 +91,58 @@ void add_text(outcome<>& out, const pm::advice& a) {
   for (const pm::technique& t : a.techniques) {
     const std::string gain = t.has_ratio ? ratio(t.gain) + ", " : "";
     out.notes.push_back(
-        {t.name, cat(gain, verdict_of(t, a.sustained_now.has_value()), ": ", t.why)});
+        {t.name, cat(gain, verdict_of(t, a.current_rate.has_value()), ": ", t.reason)});
   }
   std::string names;
-  for (const std::string& n : a.together) names += (names.empty() ? "" : " + ") + n;
+  for (const std::string& n : a.combination) names += (names.empty() ? "" : " + ") + n;
   out.notes.push_back({"best together", names.empty() ? "nothing" : names});
-  if (!a.now.feasible && !a.sustained_now) {
-    out.notes.push_back({"  gain", a.then.feasible ? "the service is feasible with them"
+  if (!a.current.feasible && !a.current_rate) {
+    out.notes.push_back({"  gain", a.best.feasible ? "the service is feasible with them"
                                                    : "none: the service is infeasible"});
     return;
   }
-  const std::string of_rate = a.sustained_then ? cat(" in the largest sustainable rate (",
-                                                     pm::to_string(*a.sustained_then, 4), ")")
-                                               : "";
+  const std::string of_rate =
+      a.best_rate ? cat(" in the largest sustainable rate (", pm::to_string(*a.best_rate, 4), ")")
+                  : "";
   out.notes.push_back(
       {"  gain", cat(ratio(a.combined), of_rate, ", asked with all of them; the product would be ",
-                     ratio(a.product))});
+                     ratio(a.product_of_gains))});
 }
 
 /// Ratios of times or of rates; none where the service does not fit, and so has neither.
 void add_gains(outcome<>& out, const pm::advice& a) {
-  if (a.sustained_then)
+  if (a.best_rate)
     out.facts["combined_sustainable_requests_per_s"] =
-        number_json("combined_sustainable_requests_per_s", a.sustained_then->value());
-  if (!a.then.feasible) out.facts["combined_feasible"] = false;
-  out.facts["objective"] = a.sustained_now
+        number_json("combined_sustainable_requests_per_s", a.best_rate->value());
+  if (!a.best.feasible) out.facts["combined_feasible"] = false;
+  out.facts["objective"] = a.current_rate
                                ? "sustainable_requests_per_s: the largest rate that the service "
                                  "sustains; overloaded, it has no time of a request"
                                : "e2e_s: the mean time of a whole request, waiting included";
-  const bool has_ratio = a.now.feasible || a.sustained_now;
-  out.facts["product_of_gains"] = has_ratio ? number_json("product_of_gains", a.product) : json();
+  const bool has_ratio = a.current.feasible || a.current_rate;
+  out.facts["product_of_gains"] =
+      has_ratio ? number_json("product_of_gains", a.product_of_gains) : json();
 }
 
 template <class Mode>
 outcome<> answered(const pm::advised_service& s, const pm::service_targets& targets,
                    const Mode& mode) {
-  const pm::service_answer ask = asks(mode);
+  const pm::service_evaluator ask = asks(mode);
   const pm::advice a = pm::advise(s, ask, targets);
   outcome<> out;
-  out.add("e2e_s", "a request now, mean", a.now.e2e);
-  out.add("ttft_s", "  time to first token", a.now.ttft);
-  out.add("itl_s", "  inter-token latency", a.now.itl);
-  out.add("combined_e2e_s", "a request with the best together", a.then.e2e);
+  out.add("e2e_s", "a request now, mean", a.current.e2e);
+  out.add("ttft_s", "  time to first token", a.current.ttft);
+  out.add("itl_s", "  inter-token latency", a.current.itl);
+  out.add("combined_e2e_s", "a request with the best together", a.best.e2e);
   out.add("combined_gain", "gain of the best together", a.combined);
   add_gains(out, a);
-  out.facts["combined"] = a.together;
+  out.facts["combined"] = a.combination;
   json techniques = json::array();
   for (const pm::technique& t : a.techniques) techniques.push_back(json_of(t));
   out.facts["tricks"] = std::move(techniques);
   add_text(out, a);
-  out.set(a.now.feasible);
-  if (a.sustained_now) {
+  out.set(a.current.feasible);
+  if (a.current_rate) {
     note_overload(out, s.load, 1.0, s.devices(), [&](const pm::service_load& load) {
       pm::advised_service at = s;
       at.load = load;

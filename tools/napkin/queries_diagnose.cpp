@@ -101,8 +101,8 @@ json json_of(const pm::finding& f) {
   return {{"cause", pm::name_of(f.cause)},
           {"share", number_json("share", f.share)},
           {"evidence", f.evidence},
-          {"lever", pm::lever_of(f.cause)},
-          {"check", pm::check_of(f.cause)}};
+          {"lever", pm::remedy_for(f.cause)},
+          {"check", pm::check_for(f.cause)}};
 }
 
 outcome<> outcome_of(const pm::diagnosis& d) {
@@ -120,8 +120,8 @@ outcome<> outcome_of(const pm::diagnosis& d) {
   };
   row("cause", pm::name_of(first.cause));
   row("  evidence", first.evidence);
-  row("  lever", pm::lever_of(first.cause));
-  row("  check", pm::check_of(first.cause));
+  row("  lever", pm::remedy_for(first.cause));
+  row("  check", pm::check_for(first.cause));
   for (std::size_t i = 1; i < d.findings.size(); ++i) {
     others.push_back(json_of(d.findings[i]));
     row("or", cat(pm::name_of(d.findings[i].cause), ": ", d.findings[i].evidence));

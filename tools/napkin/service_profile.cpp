@@ -65,10 +65,10 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
     parameters[name] = {{"value", number_json(name, value)},
                         {"standard_error", number_json(name, error)},
                         {"shipped", number_json(name, value_of(shipped, p))},
-                        {"told", number_json(name, found.told[i])}};
+                        {"told", number_json(name, found.variance_removed[i])}};
   }
   json confused = json::array();
-  for (const auto& [a, b] : found.confused) confused.push_back({name_of(a), name_of(b)});
+  for (const auto& [a, b] : found.correlated) confused.push_back({name_of(a), name_of(b)});
   return {{"schema", service_schema},
           {"version", service_version},
           {"accelerator", accelerator},

@@ -48,8 +48,8 @@ pm::service_run run_of(const json& object) {
   const int groups = in.whole("data_parallel");
   const bool spread = in.whole("expert_parallel") > in.whole("tensor_parallel");
   pm::service_run run;
-  run.running = deployment_of(in, spread ? groups : 1);
-  reserve_memory(in, run.running);
+  run.deployment = deployment_of(in, spread ? groups : 1);
+  reserve_memory(in, run.deployment);
   if (!in.has("concurrency") && !in.has("requests_per_s")) {
     in.missing("concurrency", "or requests_per_s");
   }

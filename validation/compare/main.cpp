@@ -93,8 +93,7 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
   std::vector<pv::compared_recording> out;
   std::vector<std::string> refused;
   for (const pv::recorded& r : recordings) {
-    std::string name = r.device.name;
-    name += cat("|", r.device.accelerator);
+    std::string name = cat(r.device.name, "|", pv::device_label(r));
     // Two runs on one CPU are two machines: it was not the same, and neither predicts the other.
     const std::string folder = fs::path(r.file).parent_path().string();
     const bool cpu = r.device.kind == "cpu";
@@ -102,7 +101,9 @@ std::vector<pv::compared_recording> compare_all(const std::vector<pv::recorded>&
     if (machines.find(name) == machines.end()) {
       std::vector<pv::recorded> run;
       for (const pv::recorded& other : recordings) {
-        if (!cpu || fs::path(other.file).parent_path() == folder) run.push_back(other);
+        const bool same_run = cpu ? fs::path(other.file).parent_path() == folder
+                                  : pv::device_label(other) == pv::device_label(r);
+        if (same_run) run.push_back(other);
       }
       try {
         machines.emplace(name, pv::machine_of(r.device, run));

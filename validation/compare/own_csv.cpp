@@ -5,8 +5,8 @@
 #include <perfmodel/kernels/catalog/collectives.hpp>
 #include <perfmodel/kernels/collectives.hpp>
 
+#include <fit/scored_rows.hpp>
 #include <napkin/io/formats.hpp>
-#include "../calibrate/scored_rows.hpp"
 
 namespace perfmodel::validation {
 

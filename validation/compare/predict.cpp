@@ -2,8 +2,9 @@
 
 #include <array>
 #include <exception>
+#include <filesystem>
 
-#include "../calibrate/scored_rows.hpp"
+#include <fit/scored_rows.hpp>
 #include "measured.hpp"
 #include "predict_host.hpp"
 
@@ -99,6 +100,16 @@ std::string shape_of(const question& q, std::string_view names) {
   return s;
 }
 
+std::string device_label(const recorded& r) {
+  if (r.device.accelerator.empty()) return r.device.name;
+  std::string folder = std::filesystem::path(r.file).parent_path().filename().string();
+  const std::string prefix = cat(r.device.accelerator, "_");
+  const bool further_run =
+      folder.size() > prefix.size() && folder.rfind(prefix, 0) == 0 &&
+      folder.find_first_not_of("0123456789", prefix.size()) == std::string::npos;
+  return further_run ? folder : r.device.accelerator;
+}
+
 std::vector<comparison> compare_recording(const recorded& r, const machine& on) {
   std::vector<comparison> out;
   for (const point& p : r.points) {
@@ -107,7 +118,7 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
     const std::size_t folder = r.file.find_last_of('/');
     c.table = folder == std::string::npos ? r.file : r.file.substr(folder + 1);
     c.quantity = p.quantity;
-    c.device = r.device.accelerator.empty() ? r.device.name : r.device.accelerator;
+    c.device = device_label(r);
     c.unit = p.unit;
     c.format = q.word("format");
     c.measured = median_of(p);

@@ -46,6 +46,10 @@ prediction bounded_by(const question& q, const demand& d, const estimate& e, con
 /// The least time that a demand can take on the device. `warm`: what it reads may lie in a cache.
 double held_to(const question& q, const demand& d, bool warm);
 
+/// The device's label in tables: the catalogue's name, or the device's own name without one. A
+/// folder `<accelerator>_<number>` is a further run of that accelerator; its name is the label.
+std::string device_label(const recorded& r);
+
 /// A whole recording beside its predictions. `machines` were made of the same recordings.
 std::vector<comparison> compare_recording(const recorded& r, const machine& on);
 

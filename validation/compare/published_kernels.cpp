@@ -1,6 +1,6 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 
-#include "../calibrate/scored_rows.hpp"
+#include <fit/scored_rows.hpp>
 #include "published.hpp"
 
 namespace perfmodel::validation {

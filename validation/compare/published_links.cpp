@@ -2,7 +2,7 @@
 #include <cmath>
 #include <map>
 
-#include "../calibrate/published_collectives.hpp"
+#include <fit/published_collectives.hpp>
 #include "published.hpp"
 
 namespace perfmodel::validation {

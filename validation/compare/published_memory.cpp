@@ -4,7 +4,7 @@
 #include <perfmodel/kernels/catalog/transfer.hpp>
 #include <perfmodel/laws/littles_law.hpp>
 
-#include "../calibrate/tables.hpp"
+#include <fit/tables.hpp>
 #include "chase.hpp"
 #include "published.hpp"
 

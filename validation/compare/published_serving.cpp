@@ -3,7 +3,7 @@
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 
-#include "../calibrate/published_services.hpp"
+#include <fit/published_services.hpp>
 #include "published.hpp"
 
 namespace perfmodel::validation {

@@ -5,7 +5,7 @@
 #include <perfmodel/laws/kv_cache.hpp>
 #include <perfmodel/laws/speculative.hpp>
 
-#include "../calibrate/published_drafts.hpp"
+#include <fit/published_drafts.hpp>
 #include "published.hpp"
 
 namespace perfmodel::validation {

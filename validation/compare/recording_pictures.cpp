@@ -5,6 +5,7 @@
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/roofline.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 
 #include "measured.hpp"
 
@@ -99,7 +100,7 @@ picture roofline_picture(const std::string& device, const std::vector<seen>& poi
   p.y_label = "TFLOP/s";
   p.plain_x = true;
   p.key = "bottom right";
-  const accelerator* a = catalog::find_accelerator(device);
+  const accelerator* a = catalog::find_accelerator(points.front().in->device.accelerator);
   for (const auto& [quantity, title] : {std::pair<const char*, const char*>{"gemm_time", "GEMM"},
                                         {"intensity_time", "FMA loops"}}) {
     panel q = roofline_panel(title, points, quantity, a);
@@ -169,7 +170,11 @@ picture bandwidth_picture(const std::string& device, const std::vector<seen>& po
        .y_label = "bandwidth [GB/s]"},
       points, "stream_time", [](const seen& s) {
         const point& p = *s.at;
-        return drawn{cat(word_of(p, "kernel"), ", ", word_of(p, "cache")),
+        const std::string method = word_of(p, "method");
+        return drawn{cat(word_of(p, "kernel"), ", ", word_of(p, "cache"),
+                         method == "one_kernel" ? ", repeated in one kernel"
+                         : method == "memcpy"   ? ", cudaMemcpyAsync"
+                                                : ""),
                      number_of(p, "working_set_bytes"),
                      1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"))};
       });
@@ -186,7 +191,11 @@ picture latency_picture(const std::string& device, const std::vector<seen>& poin
        .y_label = "latency [ns]",
        .key = "top left"},
       points, "load_latency", [](const seen& s) {
-        return drawn{"pointer chase", number_of(*s.at, "working_set_bytes"), 0.0};
+        const std::string first = word_of(*s.at, "first_level");
+        return drawn{cat("pointer chase", first == "l1"   ? ", through L1"
+                                          : first == "l2" ? ", past L1"
+                                                          : ""),
+                     number_of(*s.at, "working_set_bytes"), 0.0};
       });
 }
 
@@ -203,6 +212,54 @@ picture littles_law_picture(const std::string& device, const std::vector<seen>& 
       });
 }
 
+/// Median, 10th to 90th percentile and extremes of predicted / measured, a row for each quantity.
+picture ratio_picture(const std::string& device, const std::vector<seen>& points) {
+  std::map<std::string, std::vector<double>> ratios;
+  for (const seen& s : points) {
+    if (!s.in->measured || s.in->device.kind != "gpu" || !s.said->predicts()) continue;
+    ratios[s.said->quantity].push_back(s.said->predicted / s.said->measured);
+  }
+  if (ratios.size() < 5) return {};
+  const double rows = static_cast<double>(ratios.size());
+  panel q;
+  q.lines = {{"largest and smallest", mark::points, 6, {}},
+             {"median", mark::points, 1, {}},
+             {"equal", mark::dashed, 7, {{1.0, 0.0, 0.0}, {1.0, rows + 1.0, 0.0}}}};
+  std::vector<series> ranges;
+  std::string names;
+  double row = rows;
+  for (const auto& [quantity, values] : ratios) {
+    const auto at = [&values](double share) {
+      return std::clamp(perfmodel::detail::quantile(values, share), 0.1, 10.0);
+    };
+    q.lines[0].rows.push_back({at(0.0), row, 0.0});
+    q.lines[0].rows.push_back({at(1.0), row, 0.0});
+    q.lines[1].rows.push_back({at(0.5), row, 0.0});
+    ranges.push_back({ranges.empty() ? "10th to 90th percentile" : "",
+                      mark::line,
+                      0,
+                      {{at(0.1), row, 0.0}, {at(0.9), row, 0.0}}});
+    names += cat(names.empty() ? "" : ", ", "\"", quantity, ", ", values.size(), "\" ", row);
+    row -= 1.0;
+  }
+  q.lines.insert(q.lines.begin(), ranges.begin(), ranges.end());
+  return {.name = file_name("predicted_over_measured", device),
+          .title = cat("Predicted / measured by quantity, ", device),
+          .caption =
+              "Quantities with their numbers of points. Right of 1: predicted too slow, for "
+              "times. Ratios beyond 0.1 and 10 are drawn there.",
+          .x_label = "predicted / measured",
+          .log_y = false,
+          .y_least = 0.0,
+          .y_most = rows + 1.0,
+          .x_least = 0.09,
+          .x_most = 11.0,
+          .plain_x = true,
+          .y_ticks = names,
+          .key = "outside center bottom horizontal",
+          .panels = {std::move(q)}};
+}
+
 }  // namespace
 
 std::vector<picture> recording_pictures(const std::vector<compared_recording>& all) {
@@ -214,7 +271,12 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
   }
   std::vector<picture> out;
   for (const auto& [device, points] : devices) {
-    for (auto* draw : {roofline_picture, bandwidth_picture, latency_picture, littles_law_picture}) {
+    const std::string& accelerator = points.front().in->device.accelerator;
+    const bool further_run = !accelerator.empty() && device != accelerator;
+    for (auto* draw : {ratio_picture, latency_picture, roofline_picture, bandwidth_picture,
+                       littles_law_picture}) {
+      // A further run repeats the curves of the first.
+      if (further_run && draw != ratio_picture && draw != latency_picture) continue;
       picture p = draw(device, points);
       if (!p.empty()) out.push_back(std::move(p));
     }

@@ -56,7 +56,9 @@ inline constexpr source h20_note{basis::copied, "note with NVIDIA's H20 figures,
 inline constexpr source h20_listing{basis::measured, "device listing, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_fp8{basis::derived, "twice the BF16 rate, as for INT8, https://zangshuxian.com/new/674733024499207168"};
 inline constexpr source h20_page{basis::copied, "H20 page, https://willitrunai.com/es/gpus/h20-96gb"};
-inline constexpr source own_h200_chase{basis::measured, "validation/recordings/h200_sxm/pointer_chase.json of this project: sets of 4 KiB, 8 MiB and 1 GiB (a few lines of it in the L2), lines of 128 B"};
+inline constexpr source own_h200_chase{basis::measured, "validation/recordings/h200_sxm/pointer_chase.json of this project: sets of 8 MiB and 1 GiB (a few lines of it in the L2), lines of 128 B"};
+inline constexpr source own_h200_l1{basis::measured, "validation/recordings/h200_sxm_2/pointer_chase.json of this project: 32.0 cycles of 1.98 GHz, sets of 4 KiB to 192 KiB, lines of 128 B"};
+inline constexpr source own_h200_l1_taken{basis::assumed, "measured on an H200 and taken over; validation/recordings/h200_sxm_2/pointer_chase.json of this project"};
 inline constexpr source own_h200_chase_taken{basis::assumed, "measured on an H200 and taken over; validation/recordings/h200_sxm/pointer_chase.json of this project"};
 inline constexpr source h20_memory{basis::measured, "97871 MiB in nvidia-smi output of an H20, test instructions of the ACE compiler (docker image opencc/ace:20250524)"};
 inline constexpr source h20_141gb_driver{basis::measured, "143771 MiB and 78 SMs in driver outputs of an H20-3e posted in public repositories"};

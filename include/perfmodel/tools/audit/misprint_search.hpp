@@ -1,4 +1,4 @@
-// The search for the mistake behind a number: the law asked again with each slip of the table.
+// Search for the error behind a number: evaluates the law with each error of the table.
 #pragma once
 
 #include <algorithm>
@@ -13,38 +13,38 @@
 
 namespace perfmodel {
 
-/// A number that could stand in the place of an input, and whose it is.
+/// An alternative number for an input, with the name of its model or machine.
 struct named_number {
   std::string name{};
   double value = 0.0;
 };
 
-/// An input of a question: a number, or a word with those that could stand in its place. Those of what a
-/// claim is divided by or less are named "over.ranks", "minus.ranks".
+/// An input of a question: a number, or a named value with its alternatives. Inputs of a divisor or
+/// a subtrahend of the claim are named "over.ranks", "minus.ranks".
 struct misprint_input {
   std::string name{};
   std::optional<double> number{};
   std::string word{};
   std::vector<std::string> words{};
-  bool optional = false;               ///< may be left out
-  bool whole = false;                  ///< takes whole numbers alone
-  std::vector<named_number> others{};  ///< of other models and machines
+  bool optional = false;               ///< can be omitted
+  bool whole = false;                  ///< takes whole numbers only
+  std::vector<named_number> others{};  ///< values of other models and machines
 };
 
-/// What is asked again: an input with another value; neither: left out.
+/// A changed input: another number, another named value, or neither for an omitted input.
 struct misprint_question {
   std::string_view input{};
   std::optional<double> number{};
   std::optional<std::string_view> word{};
-  bool by_width = false;  ///< the answer times how much wider the word is, a format
+  bool by_bits = false;  ///< multiplies the result by the ratio of the formats' bits
 };
 
-/// A mistake that gives the number that was printed, or two of them together.
+/// One or two errors that give the printed number.
 struct found_misprint {
   const misprint* kind = nullptr;
-  std::string input{};    ///< "" of an answer
-  std::string instead{};  ///< which word stood there, or whose number
-  double value = 0.0;     ///< what it gives
+  std::string input{};    ///< "" for an error in the result
+  std::string instead{};  ///< alternative value, or its model or machine
+  double value = 0.0;     ///< result with the error
   const misprint* second = nullptr;
   std::string second_input{}, second_instead{};
 };
@@ -67,8 +67,8 @@ inline bool names_input(const misprint& s, std::string_view input) {
   }
   return false;
 }
-inline bool happens_to(const misprint& s, const unit_exponents& answer,
-                       std::span<const misprint_input> inputs) {
+inline bool can_happen_to(const misprint& s, const unit_exponents& answer,
+                          std::span<const misprint_input> inputs) {
   const auto divides = [](const misprint_input& i) { return i.name.starts_with("over."); };
   if (s.change == misprint_change::inverted && !std::ranges::any_of(inputs, divides)) return false;
   for (std::size_t i = 0; i < s.unit.power.size(); ++i) {
@@ -77,14 +77,14 @@ inline bool happens_to(const misprint& s, const unit_exponents& answer,
   return true;
 }
 
-/// The power of ten that a number is within a quarter of; none of others.
+/// The power of ten within 25 % of a number, if there is one.
 inline std::vector<double> power_of_ten_near(double x) {
   if (!(x > 0.0)) return {};
   const double y = std::pow(10.0, std::round(std::log10(x)));
   return y > 0.8 * x && y < 1.25 * x ? std::vector<double>{y} : std::vector<double>{};
 }
 
-/// The numbers that a slip puts in place of one, in both directions.
+/// The numbers that an error puts in place of one, in both directions.
 inline std::vector<double> instead_of(const misprint& s, double x,
                                       std::span<const misprint_input> inputs,
                                       std::string_view prefix = {}) {
@@ -103,26 +103,26 @@ inline std::vector<double> instead_of(const misprint& s, double x,
     case misprint_change::power_of_ten: return power_of_ten_near(x);
     case misprint_change::left_out:
     case misprint_change::another:
-    case misprint_change::by_width: break;
+    case misprint_change::by_bits: break;
   }
   return {};
 }
 
-/// A question with one mistake in it, and whose number or which word that takes.
-struct misprinted {
+/// A question with one error in it.
+struct misprint_case {
   const misprint* kind = nullptr;
-  misprint_question asked{};
+  misprint_question question{};
   std::string_view instead{};
 };
 
-inline void add_words(std::vector<misprinted>& all, const misprint& s, const misprint_input& i) {
-  const bool by_width = s.change == misprint_change::by_width;
-  if (by_width && name_of_input(i.name) != i.name) return;
+inline void add_words(std::vector<misprint_case>& all, const misprint& s, const misprint_input& i) {
+  const bool by_bits = s.change == misprint_change::by_bits;
+  if (by_bits && name_of_input(i.name) != i.name) return;
   for (const std::string& w : i.words) {
-    if (w != i.word) all.push_back({&s, {i.name, {}, std::string_view(w), by_width}, w});
+    if (w != i.word) all.push_back({&s, {i.name, {}, std::string_view(w), by_bits}, w});
   }
 }
-inline void add_numbers(std::vector<misprinted>& all, const misprint& s, const misprint_input& i,
+inline void add_numbers(std::vector<misprint_case>& all, const misprint& s, const misprint_input& i,
                         std::span<const misprint_input> inputs) {
   if (s.change == misprint_change::left_out && i.optional)
     all.push_back({&s, {i.name, {}, {}}, {}});
@@ -136,10 +136,10 @@ inline void add_numbers(std::vector<misprinted>& all, const misprint& s, const m
   }
 }
 
-/// Each mistake that can be made with the inputs of a question, in the order of the table. `inputs` must
-/// outlive them.
-inline std::vector<misprinted> misprinted_questions(std::span<const misprint_input> inputs) {
-  std::vector<misprinted> all;
+/// Every possible error in the inputs of a question, in the order of the table. `inputs` must
+/// outlive the result.
+inline std::vector<misprint_case> misprint_cases_of(std::span<const misprint_input> inputs) {
+  std::vector<misprint_case> all;
   for (const misprint& s : misprints) {
     for (const misprint_input& i : inputs) {
       if (!names_input(s, i.name)) continue;
@@ -152,19 +152,19 @@ inline std::vector<misprinted> misprinted_questions(std::span<const misprint_inp
   return all;
 }
 
-inline bool comes_in_pairs(const misprinted& s) {
-  return std::ranges::find(paired_inputs, s.asked.input) != std::end(paired_inputs);
+inline bool is_paired(const misprint_case& s) {
+  return std::ranges::find(paired_inputs, s.question.input) != std::end(paired_inputs);
 }
 
-inline found_misprint found_at(const misprinted& q, double value) {
-  return {q.kind, std::string(q.asked.input), std::string(q.instead), value};
+inline found_misprint found_at(const misprint_case& q, double value) {
+  return {q.kind, std::string(q.question.input), std::string(q.instead), value};
 }
 
-/// Of a kind what comes nearest, the first of equals.
+/// The nearest result of one kind of error; the first of equal ones.
 template <class Ask, class Miss>
 std::optional<found_misprint> best_of(const misprint& s, double answer,
                                       std::span<const misprint_input> inputs,
-                                      std::span<const misprinted> questions, const Ask& ask,
+                                      std::span<const misprint_case> questions, const Ask& ask,
                                       const Miss& miss) {
   std::optional<found_misprint> best;
   double least = 0.0;
@@ -174,12 +174,12 @@ std::optional<found_misprint> best_of(const misprint& s, double answer,
     best = std::move(f);
     least = *off;
   };
-  if (s.place == misprint_place::answer) {
+  if (s.place == misprint_place::result) {
     for (const double y : instead_of(s, answer, inputs)) take({&s, {}, {}, y});
   }
-  for (const misprinted& q : questions) {
+  for (const misprint_case& q : questions) {
     if (q.kind != &s) continue;
-    if (const std::optional<double> x = ask(std::span(&q.asked, 1))) take(found_at(q, *x));
+    if (const std::optional<double> x = ask(std::span(&q.question, 1))) take(found_at(q, *x));
   }
   return best;
 }
@@ -191,20 +191,20 @@ inline bool is_among(std::span<const found_misprint> found, const found_misprint
   });
 }
 
-/// Two mistakes together of those that come in pairs.
+/// Two errors at once, among the paired inputs.
 template <class Ask, class Miss>
-std::vector<found_misprint> find_pair(std::span<const misprinted> questions, const Ask& ask,
+std::vector<found_misprint> find_pair(std::span<const misprint_case> questions, const Ask& ask,
                                       const Miss& miss) {
-  for (const misprinted& a : questions) {
-    if (!comes_in_pairs(a)) continue;
-    for (const misprinted& b : questions) {
-      if (&a >= &b || a.asked.input == b.asked.input || !comes_in_pairs(b)) continue;
-      const std::array both = {a.asked, b.asked};
+  for (const misprint_case& a : questions) {
+    if (!is_paired(a)) continue;
+    for (const misprint_case& b : questions) {
+      if (&a >= &b || a.question.input == b.question.input || !is_paired(b)) continue;
+      const std::array both = {a.question, b.question};
       const std::optional<double> x = ask(std::span<const misprint_question>(both));
       if (!x || !miss(*x, *b.kind)) continue;
       found_misprint f = found_at(a, *x);
       f.second = b.kind;
-      f.second_input = b.asked.input;
+      f.second_input = b.question.input;
       f.second_instead = b.instead;
       return {f};
     }
@@ -214,51 +214,51 @@ std::vector<found_misprint> find_pair(std::span<const misprinted> questions, con
 
 }  // namespace detail
 
-/// Each kind of mistake that gives a value which was said, the likeliest first, each kind once, with what
-/// comes nearest: more than one where it cannot be told which was made. `answer` is the right one, with its
-/// unit; ask(span of misprint_question) is the law's answer to the question so changed, or none where it has none;
-/// miss(value, slip) is how far off that is, or none where it does not explain what was said. Where no single
-/// mistake does, two of conventions are tried together. `wide`: what was said is a wide range, and few kinds
-/// are tried. Leaves out other pairs: they explain nearly any number.
-/// Tests: 494.7 for a peak of 989.4 TFLOP/s is sparse for dense; 26.8e9 for 2.68e9 bytes a factor of 10; of
-/// two machines the nearer.
+/// Kinds of error that give a stated value, the likeliest first, each once with its nearest result.
+/// `answer`: the correct result, with its unit. `ask(span of misprint_question)`: result of the law
+/// for the changed question, if there is one. `miss(value, kind)`: distance to the stated value, or
+/// none where it does not explain the value. Where no single error explains it, pairs of
+/// conventions are tried. `is_range`: the claim is a large range, for which few kinds are tried.
+/// *Leaves out:* other pairs, because they explain nearly any number.
+/// *Tests:* 494.7 for a peak of 989.4 TFLOP/s is sparse for dense; 26.8e9 for 2.68e9 bytes is a
+/// factor of 10; of two machines the nearer.
 template <class Ask, class Miss>
 std::vector<found_misprint> find_misprints(double answer, const unit_exponents& unit,
                                            std::span<const misprint_input> inputs, const Ask& ask,
-                                           const Miss& miss, bool wide = false) {
-  const std::vector<detail::misprinted> questions = detail::misprinted_questions(inputs);
+                                           const Miss& miss, bool is_range = false) {
+  const std::vector<detail::misprint_case> questions = detail::misprint_cases_of(inputs);
   std::vector<found_misprint> found;
   for (const misprint& s : misprints) {
-    if ((wide && !s.wide) || (s.last && !found.empty())) continue;
-    if (!detail::happens_to(s, unit, inputs)) continue;
+    if ((is_range && !s.few_values) || (s.last_resort && !found.empty())) continue;
+    if (!detail::can_happen_to(s, unit, inputs)) continue;
     if (auto best = detail::best_of(s, answer, inputs, std::span(questions), ask, miss);
         best && !detail::is_among(found, *best)) {
       found.push_back(std::move(*best));
     }
   }
-  return found.empty() && !wide ? detail::find_pair(std::span(questions), ask, miss) : found;
+  return found.empty() && !is_range ? detail::find_pair(std::span(questions), ask, miss) : found;
 }
 
-// What a number that a law does not give would take: each input that could be another one.
+// Inputs that would have to differ for a law to give a stated number.
 
-/// An input with which a law gives what was said.
+/// An input value with which a law gives the stated number.
 struct needed_input {
   std::string name{};
-  double said = 0.0;    ///< or the default of the law
-  double needed = 0.0;  ///< makes the law say the value
+  double stated = 0.0;  ///< stated input, or the default of the law
+  double needed = 0.0;  ///< input for which the law gives the number
 };
 
 namespace detail {
 
-/// Steps of an eighth of a decade to either side, nearest first, up to a factor of a thousand.
+/// Steps of an eighth of a decade to either side, up to a factor of 1000.
 inline constexpr int needed_steps = 24;
 inline double needed_step(double x, int step) {
   return x * std::pow(10.0, 0.125 * step);
 }
 
-/// The root of law(x) = value between two x of one sign, halved in logarithms.
+/// The root of law(x) = value between two x of one sign, by bisection of the logarithm.
 template <class Law>
-double needed_between(const Law& law, double value, double from, double to) {
+double find_root(const Law& law, double value, double from, double to) {
   const bool rises = law(from) < law(to);
   for (int i = 0; i < 50; ++i) {
     const double middle = std::sqrt(from * to);
@@ -269,19 +269,21 @@ double needed_between(const Law& law, double value, double from, double to) {
   return std::sqrt(from * to);
 }
 
-/// The nearest such input on one side: where the law passes the value, to within a share of it.
+/// The nearest root on one side of the stated input, if the law is within `share` of the value
+/// there.
 template <class Law>
-std::optional<double> needed_on(const Law& law, double value, double said, int side, double share) {
-  std::optional<double> before = law(said);
-  double from = said;
+std::optional<double> find_needed_input(const Law& law, double value, double stated, int side,
+                                        double share) {
+  std::optional<double> before = law(stated);
+  double from = stated;
   for (int i = 1; i <= needed_steps; ++i) {
-    const double to = needed_step(said, side * i);
+    const double to = needed_step(stated, side * i);
     const std::optional<double> after = law(to);
     if (before && after && (*before < value) != (*after < value)) {
-      const double x = needed_between(law, value, from, to);
-      const std::optional<double> there = law(x);
-      // A step that jumps over the value is not a way to it.
-      if (there && std::abs(*there - value) <= share * std::abs(value)) return x;
+      const double x = find_root(law, value, from, to);
+      const std::optional<double> result = law(x);
+      // A law that jumps over the value does not reach it.
+      if (result && std::abs(*result - value) <= share * std::abs(value)) return x;
     }
     before = after;
     from = to;
@@ -291,12 +293,13 @@ std::optional<double> needed_on(const Law& law, double value, double said, int s
 
 }  // namespace detail
 
-/// Each number among the inputs that alone would make the law say the value, within a factor of a
-/// thousand, the nearest to what was said first; a whole number within 2 % of the value. ask(span of misprint_question) is the law's answer to the
-/// question so changed, or none where it has none. Not a mistake that was made, as a slip is, but what
-/// would have to be true: of a claim against Little's law the concurrency that the claimed rate implies.
-/// Derived here: the root of the law in that input. Leaves out two inputs at a time.
-/// Test: 280 tokens/s of 4 streams at 85 ms would take 23.8 streams, or 14.29 ms.
+/// Numbers among the inputs, each of which would make the law give the value if it differed.
+/// The search covers a factor of 1000; whole numbers reach the value within 2 %; the nearest input
+/// comes first. `ask(span of misprint_question)`: result of the law for the changed question, if
+/// there is one. Example: the concurrency that a claimed rate implies by Little's law.
+/// *Source:* derived here, the root of the law in one input.
+/// *Leaves out:* two inputs at a time.
+/// *Test:* 280 tok/s of 4 streams at 85 ms would need 23.8 streams, or 14.29 ms.
 template <class Ask>
 std::vector<needed_input> needed_inputs(double value, std::span<const misprint_input> inputs,
                                         const Ask& ask) {
@@ -310,19 +313,19 @@ std::vector<needed_input> needed_inputs(double value, std::span<const misprint_i
     };
     for (const int side : {1, -1}) {
       const double share = i.whole ? 0.02 : 1e-3;
-      const auto x = detail::needed_on(law, value, *i.number, side, share);
+      const auto x = detail::find_needed_input(law, value, *i.number, side, share);
       if (!x) continue;
       double best = allowed(*x);
-      for (const double beside : {best - 1.0, best + 1.0}) {
+      for (const double neighbour : {best - 1.0, best + 1.0}) {
         if (!i.whole) break;
-        const auto there = law(beside);
-        if (there && std::abs(*there - value) < std::abs(*law(best) - value)) best = beside;
+        const auto result = law(neighbour);
+        if (result && std::abs(*result - value) < std::abs(*law(best) - value)) best = neighbour;
       }
       found.push_back({i.name, *i.number, best});
     }
   }
   std::ranges::stable_sort(
-      found, {}, [](const needed_input& n) { return std::abs(std::log(n.needed / n.said)); });
+      found, {}, [](const needed_input& n) { return std::abs(std::log(n.needed / n.stated)); });
   return found;
 }
 

@@ -1,4 +1,4 @@
-// Mistakes that people make between a law and the number that they print: the table that misprint_search.hpp searches.
+// Table of likely errors in printed numbers, which misprint_search.hpp searches.
 #pragma once
 
 #include <array>
@@ -6,14 +6,15 @@
 
 namespace perfmodel {
 
-/// What was mistaken: the answer itself, a number that the law takes, a word that it takes, or a part of the
-/// claim: the facts that it sets, the answer that it takes off.
-enum class misprint_place { answer, number, word, part };
+/// Place of the error: the result, a number or a named value among the inputs of the law, or a part
+/// of the claim (the facts that it sets, the result that it subtracts).
+enum class misprint_place { result, number, word, part };
 
-/// How: times an amount or divided by it, the amount more or less, set to the amount, set to another
-/// input of the question, or left out. Of a word, or of a number that has others: any other one; of a format:
-/// the answer for another one, times how much wider that is. Of an answer besides: cut behind its last digit,
-/// a quotient one over it, the next power of ten.
+/// Kind of change.
+/// Numbers: times or divided by an amount, plus or minus it, set to it, set to another input,
+/// omitted. Named values, and numbers with alternatives: another one. Formats: the result of
+/// another format, times the ratio of their bits. Results: truncated, inverted, rounded to a power
+/// of ten.
 enum class misprint_change {
   times,
   plus,
@@ -21,23 +22,24 @@ enum class misprint_change {
   as_input,
   left_out,
   another,
-  by_width,
+  by_bits,
   cut,
   inverted,
   power_of_ten
 };
 
-/// One kind of mistake. `inputs` are the names that it is made with, with commas; "" is any.
+/// One kind of error. `inputs` are the input names it applies to, separated by commas; "" means
+/// any.
 struct misprint {
   const char* name = "";
-  misprint_place place = misprint_place::answer;
+  misprint_place place = misprint_place::result;
   misprint_change change = misprint_change::times;
   double amount = 0.0;
   const char* inputs = "";
-  const char* other = "";  ///< as_input: which
-  unit_exponents unit{};   ///< of an answer that it can happen to: those powers, where not 0
-  bool wide = false;       ///< of few values: in wide ranges too, and by all that rounds to it
-  bool last = false;       ///< explains much: looked for where nothing else explains a claim
+  const char* other = "";    ///< input that replaces this one, for as_input
+  unit_exponents unit{};     ///< powers that the unit of the result must have, where not 0
+  bool few_values = false;   ///< few possible values: valid for ranges and for rounded claims too
+  bool last_resort = false;  ///< explains many numbers: used where nothing else explains a claim
 };
 
 namespace detail {
@@ -47,22 +49,23 @@ inline constexpr unit_exponents of_bandwidth{{-1, 1}};
 inline constexpr unit_exponents of_flop{{0, 0, 1}};
 }  // namespace detail
 
-/// The likelier before the less likely: of two that explain a number the first is named. Each is looked
-/// for in both directions. Sources: the mistakes of published texts that docs/laws/audit.md lists.
+/// Errors in the order of their likelihood; of two that explain a number the first is reported.
+/// Each is searched in both directions. *Sources:* errors in published texts, listed in
+/// docs/laws/audit.md.
 inline constexpr std::array misprints = {
-    misprint{"cut, not rounded", misprint_place::answer, misprint_change::cut},
-    // Conventions: the same thing counted otherwise.
-    misprint{"sparse for dense", misprint_place::answer, misprint_change::times, 2.0, "", "",
+    misprint{"cut, not rounded", misprint_place::result, misprint_change::cut},
+    // Conventions: another way to count the same quantity.
+    misprint{"sparse for dense", misprint_place::result, misprint_change::times, 2.0, "", "",
              detail::of_flop},
     misprint{"sparse for dense", misprint_place::number, misprint_change::times, 2.0,
              "ridge_flop_per_byte"},
-    misprint{"two-way for one-way", misprint_place::answer, misprint_change::times, 2.0, "", "",
+    misprint{"two-way for one-way", misprint_place::result, misprint_change::times, 2.0, "", "",
              detail::of_bandwidth},
     misprint{"two-way for one-way", misprint_place::number, misprint_change::times, 2.0,
              "link_bytes_per_s,network_bytes_per_s"},
-    misprint{"bits for bytes", misprint_place::answer, misprint_change::times, 8.0, "", "",
+    misprint{"bits for bytes", misprint_place::result, misprint_change::times, 8.0, "", "",
              detail::of_bytes},
-    misprint{"GB for GiB", misprint_place::answer, misprint_change::times, 1.073741824, "", "",
+    misprint{"GB for GiB", misprint_place::result, misprint_change::times, 1.073741824, "", "",
              detail::of_bytes},
     misprint{"another convention of counting",
              misprint_place::word,
@@ -72,7 +75,7 @@ inline constexpr std::array misprints = {
              "",
              {},
              true},
-    misprint{"both phases for one", misprint_place::answer, misprint_change::times, 2.0, "", "",
+    misprint{"both phases for one", misprint_place::result, misprint_change::times, 2.0, "", "",
              detail::of_bytes},
     misprint{"another answer of the same law", misprint_place::word, misprint_change::another, 0.0,
              "key"},
@@ -80,7 +83,7 @@ inline constexpr std::array misprints = {
              "minus"},
     misprint{"the data sheet's for what was measured", misprint_place::part,
              misprint_change::left_out, 0.0, "set"},
-    // The wrong thing looked up.
+    // A wrong entry looked up.
     misprint{"the wrong format's peak", misprint_place::word, misprint_change::another, 0.0,
              "format,activation_format", "", detail::of_flop},
     misprint{"the wrong units' peak", misprint_place::word, misprint_change::another, 0.0, "units"},
@@ -92,16 +95,16 @@ inline constexpr std::array misprints = {
              "parameters,elements"},
     misprint{"another figure in print", misprint_place::word, misprint_change::another, 0.0,
              "figure"},
-    misprint{"another format's peak, by its width", misprint_place::word, misprint_change::by_width,
+    misprint{"another format's peak, by its width", misprint_place::word, misprint_change::by_bits,
              0.0, "format", "", detail::of_flop},
     // Decimals.
-    misprint{"a factor of 10", misprint_place::answer, misprint_change::times, 10.0},
-    misprint{"a factor of 1000", misprint_place::answer, misprint_change::times, 1000.0},
-    misprint{"a factor of 100", misprint_place::answer, misprint_change::times, 100.0},
-    misprint{"a factor of a million", misprint_place::answer, misprint_change::times, 1e6},
-    misprint{"a power of ten for the number", misprint_place::answer,
+    misprint{"a factor of 10", misprint_place::result, misprint_change::times, 10.0},
+    misprint{"a factor of 1000", misprint_place::result, misprint_change::times, 1000.0},
+    misprint{"a factor of 100", misprint_place::result, misprint_change::times, 100.0},
+    misprint{"a factor of a million", misprint_place::result, misprint_change::times, 1e6},
+    misprint{"a power of ten for the number", misprint_place::result,
              misprint_change::power_of_ten},
-    // One for many, and one more or less.
+    // One for all, and off by one.
     misprint{"K for K - 1", misprint_place::number, misprint_change::plus, 1.0,
              "draft_length,sequences,ranks,layers,tiles,block_size,intermediates,buckets,lanes"},
     misprint{"per layer for all layers", misprint_place::number, misprint_change::becomes, 1.0,
@@ -122,8 +125,8 @@ inline constexpr std::array misprints = {
              0.0, "units", "blocks"},
     misprint{"counted twice", misprint_place::number, misprint_change::times, 2.0, "window_s"},
     misprint{
-        "upside down", misprint_place::answer, misprint_change::inverted, 0.0, "", "", {}, true},
-    // Something forgotten.
+        "upside down", misprint_place::result, misprint_change::inverted, 0.0, "", "", {}, true},
+    // Omitted inputs, and unspecific factors.
     misprint{"left out", misprint_place::number, misprint_change::left_out, 0.0},
     misprint{"a factor of 10 in an input",
              misprint_place::number,
@@ -135,7 +138,7 @@ inline constexpr std::array misprints = {
              false,
              true},
     misprint{"half or double",
-             misprint_place::answer,
+             misprint_place::result,
              misprint_change::times,
              2.0,
              "",
@@ -162,7 +165,8 @@ inline constexpr std::array misprints = {
              false,
              true},
 };
-/// Those that come in pairs: a link counted both ways in the formula of another algorithm.
+/// Inputs with errors that occur in pairs: a link counted both ways in the formula of another
+/// algorithm.
 inline constexpr const char* paired_inputs[] = {
     "link_bytes_per_s", "ranks", "algorithm", "format", "units", "counted", "figure"};
 

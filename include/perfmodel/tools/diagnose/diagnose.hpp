@@ -1,4 +1,4 @@
-// What was measured of a pass in, the cause out: the flowchart, the walls of memory, the stages of decoding.
+// Diagnosis of a measured engine step: the flowchart of causes, and the kinds of memory bottleneck.
 #pragma once
 
 #include <algorithm>
@@ -7,43 +7,43 @@
 
 namespace perfmodel {
 
-/// The causes, the likeliest first. `bound` is that of the pass.
+/// Causes, the likeliest first, with the bound of the step.
 struct diagnosis {
   std::vector<finding> findings{};
   estimate bound{};
   decode_stage stage = decode_stage::bandwidth;
-  double dram_share = 0.0;     ///< of the peak: measured, else what the model needs over the time
-  double compute_share = 0.0;  ///< the same of the FLOP
-  double intensity = 0.0;      ///< FLOP per byte, and that of the ridge
-  double ridge = 0.0;
+  double dram_share = 0.0;     ///< share of peak DRAM bandwidth, measured or from the model's bytes
+  double compute_share = 0.0;  ///< share of peak FLOP/s, measured or from the model's FLOP
+  double intensity = 0.0;      ///< FLOP per byte
+  double ridge = 0.0;          ///< FLOP per byte at the ridge point
 
   const finding& cause() const { return findings.front(); }
 };
 
-/// From where on a share of the time is a cause by itself, in the order of the flowchart, and a pipe is in use.
-/// 0.1 of gaps is the seed's rule for graphs; the others are policy.
+/// Thresholds of the flowchart. 0.1 for launch gaps is the textbook rule for CUDA graphs; the
+/// others are policy.
 struct diagnosis_thresholds {
-  double stands_out = 0.25;
-  double mentioned = 0.1;
-  double saturated = 0.6;
-  double idle = 0.2;
-  double scattered = 8.0;  ///< sectors per request
-  double refetched = 1.5;  ///< DRAM bytes over those of the model
+  double main_share = 0.25;        ///< share of the time that makes a cause the main one
+  double least_share = 0.1;        ///< share of the time from which a cause is reported
+  double saturated_share = 0.6;    ///< share of peak from which DRAM is saturated
+  double idle_share = 0.2;         ///< share of peak below which a pipe is idle
+  double scattered_sectors = 8.0;  ///< sectors per request of a scattered access
+  double refetch_ratio = 1.5;      ///< DRAM bytes over the bytes of the model
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(field::fraction("stands_out"), s.stands_out...);
-    f(field::fraction("mentioned"), s.mentioned...);
-    f(field::fraction("saturated"), s.saturated...);
-    f(field::fraction("idle"), s.idle...);
-    f(field::count("scattered"), s.scattered...);
-    f(field::count("refetched"), s.refetched...);
+    f(field::fraction("main_share"), s.main_share...);
+    f(field::fraction("least_share"), s.least_share...);
+    f(field::fraction("saturated_share"), s.saturated_share...);
+    f(field::fraction("idle_share"), s.idle_share...);
+    f(field::count("scattered_sectors"), s.scattered_sectors...);
+    f(field::count("refetch_ratio"), s.refetch_ratio...);
   }
 };
 
 namespace detail {
 
-/// Collects findings of one measured pass.
+/// Collects the findings of one measured step.
 class diagnostician {
  public:
   diagnostician(const deployment& d, const iteration& i, const measured_step& m,
@@ -81,11 +81,11 @@ class diagnostician {
   void impossible() {
     add(bottleneck::measurement, 1.0,
         to_string(m_.time, 3) + " is below the bound of " + to_string(out_.bound.time, 3) +
-            ": nothing runs faster");
+            ", which no hardware can beat");
   }
 
   void share_of(bottleneck cause, const std::optional<double>& share, const char* what) {
-    if (share && *share >= limits_.mentioned) add(cause, *share, percent(*share) + what);
+    if (share && *share >= limits_.least_share) add(cause, *share, percent(*share) + what);
   }
 
   void host_and_input() {
@@ -93,16 +93,16 @@ class diagnostician {
     share_of(bottleneck::host, m_.shares.host, " of the time waits for the host");
     double gaps = m_.shares.launch.value_or(0.0);
     if (m_.launch_gaps) gaps = (std::max)(gaps, double(*m_.launch_gaps / m_.time));
-    if (gaps >= limits_.mentioned) {
+    if (gaps >= limits_.least_share) {
       add(bottleneck::launch, gaps,
-          percent(gaps) + " of the time are gaps between about " +
-              significant(demand_.launches, 3) + " kernels");
+          percent(gaps) + " of the time is idle between about " + significant(demand_.launches, 3) +
+              " kernels");
     }
     if (!m_.gpu_busy) return;
     const double named = gaps + m_.shares.input.value_or(0.0) + m_.shares.host.value_or(0.0) +
                          m_.shares.communication.value_or(0.0) + m_.shares.waiting.value_or(0.0);
     const double idle = 1.0 - *m_.gpu_busy - named;
-    if (idle >= limits_.mentioned) {
+    if (idle >= limits_.least_share) {
       add(bottleneck::host, idle,
           "no kernel runs for " + percent(1.0 - *m_.gpu_busy) + " of the time, " + percent(named) +
               " of it explained");
@@ -111,11 +111,11 @@ class diagnostician {
 
   void links() {
     const double expected = out_.bound.terms.time_of("communication") / m_.time;
-    if (m_.shares.communication && *m_.shares.communication >= limits_.mentioned) {
+    if (m_.shares.communication && *m_.shares.communication >= limits_.least_share) {
       add(bottleneck::communication, *m_.shares.communication,
-          percent(*m_.shares.communication) + " of the time is communication that nothing hides; " +
-              percent(expected) + " would be whole links");
-    } else if (!m_.shares.communication && expected >= limits_.mentioned) {
+          percent(*m_.shares.communication) + " of the time is exposed communication; " +
+              percent(expected) + " at full link bandwidth");
+    } else if (!m_.shares.communication && expected >= limits_.least_share) {
       add(bottleneck::communication, expected,
           percent(expected) + " of the time at least is communication, by the model");
     }
@@ -125,18 +125,18 @@ class diagnostician {
   void memory_of_the_trace() {
     share_of(bottleneck::allocation, m_.shares.allocation, " of the time is allocation");
     const double others = m_.shares.elementwise.value_or(0.0) + m_.shares.sampling.value_or(0.0);
-    if (others >= limits_.mentioned) {
-      add(bottleneck::many_small_kernels, others,
-          percent(others) + " of the time is neither product nor attention");
+    if (others >= limits_.least_share) {
+      add(bottleneck::elementwise_time, others,
+          percent(others) + " of the time is neither GEMM nor attention");
     }
-    if (m_.dram && refetched_ >= limits_.refetched) {
+    if (m_.dram && refetched_ >= limits_.refetch_ratio) {
       add(bottleneck::unfused_traffic, out_.dram_share * (1.0 - 1.0 / refetched_),
           to_string(bytes<>(refetched_ * expected_), 3) + " from DRAM, " +
               significant(refetched_, 3) + " times what the model needs");
     }
   }
 
-  /// Share of the time that kernels are left with.
+  /// Share of the time that no finding explains: kernels run.
   double busy() const {
     double rest = 1.0;
     for (const finding& f : out_.findings) {
@@ -147,56 +147,56 @@ class diagnostician {
   }
 
   void pipes() {
-    const std::string reached = "DRAM at " + percent(out_.dram_share) +
-                                " of its peak, products at " + percent(out_.compute_share);
+    const std::string reached = "DRAM at " + percent(out_.dram_share) + " of its peak, GEMMs at " +
+                                percent(out_.compute_share);
     const std::string side =
         significant(out_.intensity, 3) + " FLOP/B against a ridge of " + significant(out_.ridge, 3);
     const double rest = busy();
     const bool scattered =
-        m_.sectors && *m_.sectors >= limits_.scattered &&
-        !(out_.dram_share >= limits_.saturated && refetched_ < limits_.refetched);
+        m_.sectors && *m_.sectors >= limits_.scattered_sectors &&
+        !(out_.dram_share >= limits_.saturated_share && refetched_ < limits_.refetch_ratio);
     if (out_.intensity >= out_.ridge && !scattered) {
       add(bottleneck::compute, rest, reached + "; " + side);
       return;
     }
     if (scattered) {
       add(bottleneck::access_pattern, rest,
-          significant(*m_.sectors, 3) + " sectors a request, 4 for neighbours of 4 bytes; " +
+          significant(*m_.sectors, 3) + " sectors a request, 4 for coalesced 4-byte elements; " +
               reached);
     }
-    if (m_.l2_hit && *m_.l2_hit < limits_.idle && refetched_ >= limits_.refetched) {
+    if (m_.l2_hit && *m_.l2_hit < limits_.idle_share && refetched_ >= limits_.refetch_ratio) {
       add(bottleneck::access_pattern, 0.9 * rest,
-          percent(*m_.l2_hit) + " hit the L2, and bytes come from DRAM " +
-              significant(refetched_, 3) + " times: reuse is lost");
+          percent(*m_.l2_hit) + " L2 hits, and DRAM reads bytes " + significant(refetched_, 3) +
+              " times: reuse is lost");
     }
-    const double useful = refetched_ >= limits_.refetched ? 1.0 / refetched_ : 1.0;
-    if (out_.dram_share >= limits_.saturated) {
+    const double useful = refetched_ >= limits_.refetch_ratio ? 1.0 / refetched_ : 1.0;
+    if (out_.dram_share >= limits_.saturated_share) {
       add(bottleneck::memory_bandwidth, (scattered ? 0.5 : useful) * rest, reached + "; " + side);
     } else if (idle_pipes()) {
       add(bottleneck::launch, rest,
-          "kernels are too short for either pipe: " + reached + ", of " +
-              significant(demand_.launches, 3) + " kernels or more");
+          "kernels are too short to use either pipe: " + reached + ", at least " +
+              significant(demand_.launches, 3) + " kernels");
       out_.findings.back().inferred = true;
       add(bottleneck::memory_latency, 0.5 * rest, reached + "; " + side);
     } else {
       add(bottleneck::memory_latency, (scattered ? 0.5 : 1.0) * (1.0 - out_.dram_share) * rest,
-          "the bus is not full and yet slow: " + reached + "; " + side);
+          "DRAM bandwidth is not saturated: " + reached + "; " + side);
       add(bottleneck::memory_bandwidth, useful * out_.dram_share * rest, reached);
     }
   }
-  /// Neither pipe is in use, no counter blames memory, and no gap has been named.
+  /// Whether both pipes are idle without memory counters or a launch finding.
   bool idle_pipes() const {
     const bool named = std::ranges::any_of(
         out_.findings, [](const finding& f) { return f.cause == bottleneck::launch; });
-    return out_.dram_share < limits_.idle && out_.compute_share < limits_.idle && !m_.sectors &&
-           !m_.l2_hit && !named;
+    return out_.dram_share < limits_.idle_share && out_.compute_share < limits_.idle_share &&
+           !m_.sectors && !m_.l2_hit && !named;
   }
 
-  /// In the order of the flowchart those that stand out, then what kernels wait for, then the rest.
+  /// Sorts main causes in the order of the flowchart, then the bottlenecks of kernels, by share.
   void rank() {
     const auto place = [this](const finding& f) {
       if (f.cause == bottleneck::measurement) return 0;
-      const bool stands_out = f.share >= limits_.stands_out;
+      const bool stands_out = f.share >= limits_.main_share;
       if (f.cause <= bottleneck::stragglers && stands_out && !f.inferred) return 1;
       return 2;
     };
@@ -222,16 +222,19 @@ class diagnostician {
 
 }  // namespace detail
 
-/// The cause of a pass's time. First what keeps kernels from running, in the order of the flowchart (inputs;
-/// the host and its launches; links and who waits there) where it takes a quarter of the time; then what
-/// kernels wait for: intensity against the ridge, and below it which of the walls of memory (bandwidth: the
-/// bus is full; latency: it is not; access pattern: sectors a request, or reuse that the L2 loses); then the
-/// rest by their shares. A time below the bound is a measurement's.
-/// Sources: the flowchart, seven signatures and five patterns of traces are those of ML-systems textbooks;
-/// thresholds are policy, and inputs.
-/// Leaves out: several passes (an intermittent straggler), power and clocks.
-/// Errors: a time of 0, shares beyond 0 to 1, sectors beyond 1 to 64; as step_bound.
-/// Tests: each signature, wall and stage one case; published measurements where there are.
+/// The causes of a step's time, in this order:
+///   1. causes that idle the kernels, in the order of the flowchart (inputs; CPU and launches;
+/// links
+///      and stragglers), where they take at least `main_share` of the time;
+///   2. the bottleneck of the kernels: compute above the ridge point; below it bandwidth (DRAM is
+///      saturated), latency (it is not), or access pattern (sectors a request, lost L2 reuse);
+///   3. other causes by their share.
+/// A time below the bound is an error of the measurement.
+/// *Sources:* the flowchart, seven signatures and five trace patterns of ML-systems textbooks;
+/// thresholds are policy.
+/// *Leaves out:* several steps (an intermittent straggler), power and clocks.
+/// *Errors:* a time of 0, shares outside 0 to 1, sectors outside 1 to 64; as step_bound.
+/// *Tests:* one case for each signature, bottleneck and stage; published measurements.
 inline diagnosis diagnose(const deployment& d, const iteration& i, const measured_step& m,
                           const duration<>& cpu_per_launch = duration<>::from_value(5e-6),
                           const diagnosis_thresholds& thresholds = {}) {

@@ -1,4 +1,4 @@
-// What a measured pass may suffer from: each cause with what to do about it and what to look at next.
+// Causes of a slow engine step: each with its remedy and the next measurement.
 #pragma once
 
 #include <optional>
@@ -23,7 +23,7 @@ enum class bottleneck {
   stragglers,
   allocation,
   unfused_traffic,
-  many_small_kernels,
+  elementwise_time,
   memory_bandwidth,
   memory_latency,
   access_pattern,
@@ -48,64 +48,65 @@ constexpr const char* name_of(bottleneck b) {
   return detail::entry_of(names, b, "bottleneck");
 }
 
-/// What takes such a cause away, and what tells whether it was the cause.
-constexpr const char* lever_of(bottleneck b) {
+/// Remedy for a cause.
+constexpr const char* remedy_for(bottleneck b) {
   constexpr const char* levers[] = {
-      "nothing stands out",
+      "no dominant cause",
       "none: correct the measurement or the shape",
-      "more workers, prefetching, tokenising ahead",
-      "take work off the host: no Python per kernel, schedule one pass ahead, faster cores",
+      "more workers, prefetching, tokenisation ahead of time",
+      "reduce CPU work: no Python per kernel, asynchronous scheduling, faster cores",
       "CUDA graphs, a compiler, fusion: fewer launches",
-      "overlap: buckets, pieces, another layout; a faster path (one-shot, in-network)",
-      "even shares: capacity of experts, splits of tensors, lengths balanced, a slow device out",
-      "buffers that stay: memory planning, a pool, recomputation",
+      "overlap: buckets, chunks, another layout; a faster algorithm (one-shot, in-network)",
+      "balance: expert capacity, tensor splits, sequence lengths; replace a slow device",
+      "reuse buffers: memory planning, a caching allocator, recomputation",
       "fuse: scores and intermediates stay on the chip (FlashAttention, fused norms)",
-      "fuse what is no matrix product; one kernel for a chain",
-      "fewer bytes: narrower formats, larger batches, speculation, reuse by tiles",
-      "more loads under way: wider loads, more warps or stages, blocks for all SMs (split-K)",
-      "coalesce and align, another layout, blocks of the cache, a smaller hot set for the L2",
-      "narrower formats the units multiply, sparsity, less work; more devices"};
+      "fuse element-wise kernels; one kernel for a chain",
+      "fewer bytes: lower-precision formats, larger batches, speculation, reuse by tiles",
+      "more loads in flight: vector loads, more warps or stages, blocks for all SMs (split-K)",
+      "coalesce and align, another layout, blocked caches, a smaller working set for the L2",
+      "lower-precision formats the units multiply, sparsity, less work; more devices"};
   return detail::entry_of(levers, b, "bottleneck");
 }
-constexpr const char* check_of(bottleneck b) {
+/// Measurement that confirms a cause.
+constexpr const char* check_for(bottleneck b) {
   constexpr const char* checks[] = {
       "measure shares and counters of a trace",
       "warm caches, repeated inputs, clocks, a cache in fp8, the shape, the unit",
       "utilisation that drops periodically; the time with synthetic inputs",
-      "the CPU row of a trace: is the launching thread always busy?",
-      "the time with graphs on; the capture's warm-up and its memory",
-      "whether bars of collectives lie in gaps of the compute row; bucket sizes",
-      "the same collective on each rank: who comes last, and is it always the same?",
-      "the allocator's trace: sizes that recur each pass",
-      "DRAM bytes of the pass against those of the model; peaks of memory",
+      "CPU row of a trace: utilisation of the launching thread",
+      "time with CUDA graphs; warm-up and memory of the capture",
+      "collectives in idle times of the compute row of a trace; bucket sizes",
+      "arrival of each rank at a collective; whether the last rank is always the same",
+      "allocator trace: sizes that recur in each step",
+      "DRAM bytes of the step against those of the model; peak memory",
       "the distribution of kernel lengths; the share of GEMMs",
-      "DRAM throughput of the longest kernel: above 80 % of the peak it is done",
-      "stalls on long scoreboards, occupancy, blocks against SMs",
-      "sectors per request (4 are best for 4-byte elements, 16 for 16-byte), L2 hits",
-      "tensor pipe in use; clocks and power; tiles that are padded"};
+      "DRAM throughput of the longest kernel: above 80 % of peak it is at its limit",
+      "long-scoreboard stalls, occupancy, number of blocks against SMs",
+      "sectors per request (best 4 for 4-byte elements, 16 for 16-byte), L2 hit rate",
+      "tensor-pipe utilisation; clocks and power; padded tiles"};
   return detail::entry_of(checks, b, "bottleneck");
 }
 
-/// One cause, the share of the time it is taken to explain, and by what.
+/// One cause, the share of the time that it explains, and the evidence.
 struct finding {
   bottleneck cause = bottleneck::none;
   double share = 0.0;
   std::string evidence{};
-  bool inferred = false;  ///< nobody measured it as such
+  bool inferred = false;  ///< derived without a direct measurement
 };
 
-/// Shares of the time of a trace, as far as they are known; they need not sum to 1.
+/// Known shares of the time of a trace; they need not sum to 1.
 template <Scalar T = double>
 struct basic_trace_shares {
-  std::optional<T> input{};          ///< waiting for data, files, tokenisers
-  std::optional<T> host{};           ///< waiting for the CPU, launches left out
-  std::optional<T> launch{};         ///< gaps between kernels
-  std::optional<T> communication{};  ///< collectives that nothing hides
-  std::optional<T> waiting{};        ///< for other devices
+  std::optional<T> input{};          ///< wait for data, files, tokenisers
+  std::optional<T> host{};           ///< wait for the CPU, without launches
+  std::optional<T> launch{};         ///< idle time between kernels
+  std::optional<T> communication{};  ///< exposed collectives
+  std::optional<T> waiting{};        ///< wait for other devices
   std::optional<T> allocation{};
   std::optional<T> gemm{};
   std::optional<T> attention{};
-  std::optional<T> elementwise{};  ///< norms, activations, copies
+  std::optional<T> elementwise{};  ///< norms, activations, memcpy
   std::optional<T> sampling{};
 
   template <class F, class... S>
@@ -124,8 +125,8 @@ struct basic_trace_shares {
 };
 using trace_shares = basic_trace_shares<>;
 
-/// What was measured of a pass: its time, and what counters and traces say beside. Everything is of one
-/// device; `gpu_busy` is the share of the time in which any kernel ran.
+/// Measurement of an engine step on one device: time, hardware counters, and trace shares.
+/// `gpu_busy`: share of the time in which a kernel runs.
 template <Scalar T = double>
 struct basic_measured_step {
   duration<T> time{};
@@ -134,7 +135,7 @@ struct basic_measured_step {
   std::optional<T> gpu_busy{};
   std::optional<duration<T>> launch_gaps{};
   std::optional<T> l2_hit{};
-  std::optional<T> sectors{};  ///< per request of a warp
+  std::optional<T> sectors{};  ///< sectors per request of a warp
   basic_trace_shares<T> shares{};
 
   template <class F, class... S>
@@ -151,9 +152,7 @@ struct basic_measured_step {
 };
 using measured_step = basic_measured_step<>;
 
-// The four stages of decoding: launches, the L2, DRAM, compute.
-
-/// What a step of decoding waits for, from few sequences to many.
+/// Bottleneck of a decode step, from few sequences to many.
 enum class decode_stage { launch, l2, bandwidth, compute };
 
 constexpr const char* name_of(decode_stage s) {
@@ -161,11 +160,14 @@ constexpr const char* name_of(decode_stage s) {
   return detail::entry_of(names, s, "decode_stage");
 }
 
-/// The stage of a step: the longest of n launches at `cpu` each, its bytes (from the L2 where those of the whole
-/// step fit there, else from DRAM) and its FLOP. Ties go to the first. Source: the four stages of a lab on
-/// RTX 5080 with Qwen2.5-3B. Leaves out kernels of which some have their bytes in the L2.
-/// Tests: launches of 8 us: Qwen2.5-3B alone on B200 launch, Llama-3-8B alone on H100 bandwidth, with 1024
-/// short ones compute; a model of 20 MB on H100 without launches l2.
+/// The stage of a step: the longest of n launches of `cpu`, its memory time, and its compute time.
+/// Bytes come from the L2 where all bytes of the step fit there, else from DRAM. The first of equal
+/// times wins.
+/// *Source:* the four stages of a lab on RTX 5080 with Qwen2.5-3B.
+/// *Leaves out:* steps with part of their bytes in the L2.
+/// *Tests:* launches of 8 us: Qwen2.5-3B at batch 1 on B200 launch, Llama-3-8B at batch 1 on H100
+/// bandwidth, at batch 1024 with short contexts compute; a model of 20 MB on H100 without launches
+/// l2.
 template <Scalar T>
 constexpr decode_stage decode_stage_of(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                        const duration<T>& cpu) {

@@ -1,4 +1,4 @@
-// A machine's profile from latencies of matrix products: bring your own GPU.
+// Fits the GEMM profile of a machine to measured GEMM latencies.
 #pragma once
 
 #include <map>
@@ -7,25 +7,25 @@
 
 namespace perfmodel {
 
-/// One measured latency of a matrix product without quantising kernels. `weight_copies` is how many
-/// copies of the weights the benchmark read in turn, as of replaying.
+/// One measured GEMM latency, without quantising kernels. `weight_copies`: number of weight buffers
+/// that the benchmark read in turn, see replaying.
 struct gemm_measurement {
-  gemm product{};
+  gemm workload{};
   duration<> time{};
   double weight_copies = 0;
 };
 
-/// The profile, with what a report on it needs. residual = ln(measured / predicted) of every row;
-/// held_out is the same by fits that have not seen the row's (n, k). at_bound: see fit_result.
+/// A fitted profile. `residual`: ln(measured / predicted) of each row; `held_out`: the same
+/// residual by fits without the rows of this (n, k). `at_bound`: see fit_result.
 struct machine_fit {
   machine_profile profile{};
   std::array<bool, 7> at_bound{};
   std::vector<double> residual, held_out;
 };
 
-/// Names and units of the seven, in the order of basic_machine_parameters, and their limits: no
-/// kernel takes less than 1 us; no share of a peak is above 1.1 (clocks may boost above the data
-/// sheet's), no share of DRAM above 1; operands come at 10 GB/s to 1 TB/s per SM.
+/// Names, units and limits of the seven parameters, in the order of basic_machine_parameters.
+/// A kernel takes at least 1 us; a share of peak is at most 1.1 (clocks can exceed the data sheet),
+/// a share of DRAM bandwidth at most 1; operands arrive at 10 GB/s to 1 TB/s per SM.
 inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerator& a) {
   const double sms = detail::count("sms", a.sms.value());
   return {{{"matrix_floor [us]", 2.5, 1.0, 15.0},
@@ -37,7 +37,7 @@ inline std::array<fitted_parameter, 7> fitted_machine_parameters(const accelerat
            {"power_slowdown", 0.2, 0.0, 2.0}}};
 }
 
-/// The parameters from numbers in the units of fitted_machine_parameters, and what is not fitted.
+/// Machine parameters from numbers in the units of fitted_machine_parameters; `l2` is not fitted.
 template <Scalar T>
 constexpr basic_machine_parameters<T> machine_parameters_of(
     const std::array<T, 7>& v, const std::optional<perfmodel::bandwidth<>>& l2) {
@@ -54,10 +54,10 @@ constexpr basic_machine_parameters<T> machine_parameters_of(
 }
 
 namespace detail {
-/// Refuses a product that cannot be, by the number of its row.
+/// Refuses an invalid GEMM, with the number of its row.
 inline void check_row(const gemm_measurement& r, std::size_t i) {
   try {
-    demand_of(r.product);
+    demand_of(r.workload);
     not_negative("weight_copies", r.weight_copies);
   } catch (const error& e) {
     throw error(e.code(), "measurement " + std::to_string(i + 1) + ": " + e.what());
@@ -65,31 +65,33 @@ inline void check_row(const gemm_measurement& r, std::size_t i) {
 }
 }  // namespace detail
 
-/// Fits the seven parameters of an accelerator to its rows. Which tiles win depends on the operand
-/// bandwidth, so the cost has a valley for each: the search starts in five and keeps the best.
-/// `l2` is the L2's bandwidth, where it is known: products tell little of it.
-/// Source: fit_log_ratios. Errors: as fit_log_ratios - among them too few rows, rows of one size,
-/// rows of one regime, a wrong unit; a time that is not positive; a product or weight_copies that
-/// cannot be; an accelerator without sms.
-/// Test: the H100's published rows give the shipped profile.
+/// Fits the seven parameters of an accelerator to its rows.
+/// The selected tiles depend on the operand bandwidth, so the cost has several minima: the search
+/// starts from five values and returns the best. `l2`: bandwidth of the L2 where it is known,
+/// because GEMMs depend little on it.
+/// *Source:* fit_log_ratios.
+/// *Errors:* as fit_log_ratios, among them too few rows, rows of one size, rows of one regime, a
+/// wrong unit; a time that is not positive; an invalid GEMM or weight_copies; an accelerator
+/// without sms.
+/// *Test:* the H100's published rows give the shipped profile.
 inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measurement> rows,
                                std::optional<std::size_t> folds = 5,
                                const std::optional<perfmodel::bandwidth<>>& l2 = {}) {
   using scalar = dual<7>;
   std::vector<double> seconds;
   std::vector<std::size_t> shape;
-  std::vector<basic_gemm<scalar>> products;
+  std::vector<basic_gemm<scalar>> gemms;
   std::map<std::pair<double, double>, std::size_t> shapes;
   for (const gemm_measurement& r : rows) {
     detail::check_row(r, seconds.size());
     seconds.push_back(r.time.value());
-    products.push_back(lift<scalar>(r.product));
-    const std::pair<double, double> nk{r.product.n, r.product.k};
+    gemms.push_back(lift<scalar>(r.workload));
+    const std::pair<double, double> nk{r.workload.n, r.workload.k};
     shape.push_back(shapes.try_emplace(nk, shapes.size()).first->second);
   }
   const auto device = lift<scalar>(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
-    return calibrated_estimate(device, products[i], {machine_parameters_of(v, l2)},
+    return calibrated_estimate(device, gemms[i], {machine_parameters_of(v, l2)},
                                replaying(scalar(rows[i].weight_copies)))
         .time.value();
   };
@@ -97,12 +99,12 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   const std::span<const double> measured(seconds);
   fit_result<7> best;
   error refusal(error_code::unidentifiable, "");
-  for (const double feed : {0.04, 0.1, 0.2, 0.4, 0.8}) {
-    parameters[3].start = feed * a.sms.value();
+  for (const double per_sm : {0.04, 0.1, 0.2, 0.4, 0.8}) {
+    parameters[3].start = per_sm * a.sms.value();
     try {
       auto fit = fit_log_ratios(parameters, measured, predict);
       if (best.residual.empty() || fit.cost < best.cost) best = std::move(fit);
-    } catch (const error& e) {  // a valley in which a parameter is open; another start may see it
+    } catch (const error& e) {  // unidentifiable at this minimum; another start may identify it
       if (e.code() != error_code::unidentifiable) throw;
       refusal = e;
     }

@@ -1,4 +1,4 @@
-// An engine as one's own service runs it, from a few of its benchmark runs.
+// Calibrates the engine parameters of one service to a few of its benchmark runs.
 #pragma once
 
 #include <cmath>
@@ -8,63 +8,64 @@
 
 namespace perfmodel {
 
-/// What runs told. `told` is the share of each parameter's prior variance that they removed;
-/// `confused` are pairs whose errors are correlated beyond 0.9: the runs tell of the two together
-/// only. residual = ln(measured / predicted) of each run, none where it was not measured or where
-/// its prediction has no latencies. A run that has none before takes no part in the fit.
+/// Posterior of a service's parameters, with the residuals before and after the fit.
+/// `variance_removed`: share of each parameter's prior variance that the runs remove. `correlated`:
+/// pairs with an error correlation above 0.9, which the runs do not separate. Residuals are
+/// ln(measured / predicted), none for a run without a measurement or predicted latencies. A run
+/// without predicted latencies before the fit is not fitted.
 struct service_calibration {
   using residuals = std::vector<std::optional<double>>;
   service_posterior posterior{};
-  service_numbers told{};
-  std::vector<std::pair<service_parameter, service_parameter>> confused{};
+  service_numbers variance_removed{};
+  std::vector<std::pair<service_parameter, service_parameter>> correlated{};
   residuals token_before{}, token_after{}, first_token_before{}, first_token_after{};
-  std::vector<feasibility> feasible_before{},
-      feasible_after{};  ///< whether predictions are feasible
+  std::vector<feasibility> feasible_before{}, feasible_after{};
 };
 
 namespace detail {
 
-/// How much wider than a normal error's an interval of 80 % is where the noise is known from so many runs: Student's
-/// t over z = z90, 1 + (z^2 + 1) / (4 runs) + (5 z^4 + 16 z^2 + 3) / (96 runs^2).
-/// Source: Abramowitz and Stegun 26.7.5. Test: of 3 runs 1.638 / 1.282, of 10 1.372 / 1.282, within 1 %.
-constexpr double few_runs(double runs) {
+/// Quantile of Student's t over that of a normal, for an 80 % interval and noise estimated from
+/// runs: with z = z90, 1 + (z^2 + 1) / (4 runs) + (5 z^4 + 16 z^2 + 3) / (96 runs^2).
+/// *Source:* Abramowitz and Stegun 26.7.5.
+/// *Test:* 1.638 / 1.282 for 3 runs, 1.372 / 1.282 for 10, within 1 %.
+constexpr double student_factor(double runs) {
   constexpr double z2 = z90 * z90;
   return 1.0 + (z2 + 1.0) / (4.0 * runs) + (5.0 * z2 * z2 + 16.0 * z2 + 3.0) / (96.0 * runs * runs);
 }
 
-/// The width of the interval around a further run like these.
-inline double width_of(const service_search& s, const service_search::matrix& covariance,
-                       std::size_t kind, const service_residual_sigma& spread) {
+/// log_sigma of the prediction of a further, similar run.
+inline double interval_sigma(const service_search& s, const service_search::matrix& covariance,
+                             std::size_t kind, const service_residual_sigma& prior) {
   double sum = 0.0, runs = 0.0;
   for (std::size_t i = kind; i < s.predicted.size(); i += 2) {
-    if (!s.takes_part(i / 2)) continue;
-    sum += s.open(i, covariance);
+    if (!s.is_fitted(i / 2)) continue;
+    sum += s.prediction_variance(i, covariance);
     runs += 1.0;
   }
-  const double width = std::sqrt(s.noise[kind] * s.noise[kind] + sum / runs);
-  return spread.noise_runs ? width * few_runs(s.freedom(kind)) : width;
+  const double sigma = std::sqrt(s.noise[kind] * s.noise[kind] + sum / runs);
+  return prior.noise_runs ? sigma * student_factor(s.noise_freedom(kind)) : sigma;
 }
 
-/// Refuses runs that are none, by their number.
-inline void check_runs(std::span<const service_run> runs, const service_residual_sigma& spread) {
-  require_valid(spread, "spread");
-  for (const double s : spread.of) not_negative("spread", s);
+/// Refuses invalid runs, with their number.
+inline void check_runs(std::span<const service_run> runs, const service_residual_sigma& prior) {
+  require_valid(prior, "prior");
+  for (const double s : prior.of) not_negative("prior", s);
   if (runs.empty()) unidentifiable("there are no runs");
-  const deployment& first = runs.front().running;
+  const deployment& first = runs.front().deployment;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const service_run& r = runs[i];
     const std::string run = "run " + std::to_string(i + 1);
     require_valid(r, run.c_str());
     if (!r.itl && !r.ttft) unidentifiable(run + " has no measured time");
-    if (!(r.running.device.name == first.device.name) ||
-        r.running.serving_engine != first.serving_engine) {
+    if (!(r.deployment.device.name == first.device.name) ||
+        r.deployment.serving_engine != first.serving_engine) {
       throw error(error_code::inconsistent,
                   run + " is of another accelerator or engine than run 1; a calibration is of one");
     }
   }
 }
 
-/// Refuses runs of which no prediction has latencies, with the first one's reason.
+/// Refuses runs without any predicted latencies, with the reason of the first one.
 inline void check_feasible(const std::vector<feasibility>& runs) {
   for (const feasibility& f : runs) {
     if (has_latencies(f)) return;
@@ -78,35 +79,36 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 
 }  // namespace detail
 
-/// Moves the parameters of `silicon`'s engine as far as the runs tell: the x that minimises
-///   sum over runs of rho(ln(measured / predicted(x)) / noise) + 1/2 sum of (x_j / spread_j)^2,
-/// the most probable one where services differ from the shipped profile by normal errors of standard
-/// deviation spread_j; rho is Huber's loss, linear beyond 2 standard deviations. The noise is the service's
-/// own where `noise_runs` says what the spread's is worth: noise and parameters in turn, four times (expectation and
-/// conditional maximisation; Meng and Rubin 1993), and intervals are Student's. Errors are those of
-/// the normal posterior there, (J^T W J + spread^-2)^-1: never wider than the prior's. Without runs
-/// that tell of it a parameter stays as shipped; one with spread 0 always does.
-/// Sources: Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
+/// The maximum a posteriori shift x of the engine parameters of a calibration: it minimises
+///   sum over runs of rho(ln(measured / predicted(x)) / noise) + 1/2 sum of (x_j / sigma_j)^2.
+/// sigma_j: prior standard deviation, with which services differ from the shipped profile. rho:
+/// Huber's loss, linear beyond 2 standard deviations. With `noise_runs` the noise is estimated too,
+/// in turn with the parameters, four times (expectation/conditional maximisation; Meng and Rubin
+/// 1993), and intervals are Student's. Standard errors are those of the normal posterior, (J^T W J
+/// + sigma^-2)^-1, never larger than the prior's. A parameter that no run depends on, or with sigma
+/// 0, stays as shipped.
+/// *Sources:* Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
 /// Huber 1964, as fit_log_ratios.
-/// Leaves out: percentiles; correlations between the errors of runs; runs that the shipped profile
-/// predicts to be overloaded or not to fit.
-/// Errors: no runs, none with predicted latencies, or one without a time (unidentifiable); runs of
-/// two accelerators or engines (inconsistent); fields out of range, with the number of the run.
-/// Tests: a synthetic service's own parameters are found within two standard errors; one run with
-/// equal noise and prior moves halfway; the published services of tests/property/own_services.cpp.
+/// *Leaves out:* percentiles; correlations between the errors of runs; runs that the shipped
+/// profile predicts to be overloaded or not to fit.
+/// *Errors:* no runs, none with predicted latencies, or one without a time (unidentifiable); runs
+/// of two accelerators or engines (inconsistent); fields out of range, with the number of the run.
+/// *Tests:* the parameters of a synthetic service are found within two standard errors; one run
+/// with equal noise and prior moves halfway; the published services of
+/// tests/property/own_services.cpp.
 inline service_calibration calibrate_service(std::span<const service_run> runs,
                                              const calibrated& calibration,
-                                             const service_residual_sigma& spread) {
-  detail::check_runs(runs, spread);
-  detail::service_search search(runs, calibration, spread);
+                                             const service_residual_sigma& prior) {
+  detail::check_runs(runs, prior);
+  detail::service_search search(runs, calibration, prior);
   detail::check_feasible(search.feasible);
   service_calibration out;
   out.feasible_before = search.feasible;
   out.token_before = search.residuals(0);
   out.first_token_before = search.residuals(1);
   search.descend();
-  for (int pass = 0; spread.noise_runs && pass < 4; ++pass) {
-    search.learn_noise();
+  for (int round = 0; prior.noise_runs && round < 4; ++round) {
+    search.estimate_noise();
     search.descend();
   }
   out.feasible_after = search.feasible;
@@ -119,23 +121,24 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
     const int row = static_cast<int>(i);
     own.shift[i] = search.x[row];
     own.standard_error[i] = std::sqrt(covariance(row, row));
-    const double prior = spread.of[i] * spread.of[i];
-    out.told[i] = prior > 0.0 ? (std::max)(1.0 - covariance(row, row) / prior, 0.0) : 0.0;
+    const double variance = prior.of[i] * prior.of[i];
+    out.variance_removed[i] =
+        variance > 0.0 ? (std::max)(1.0 - covariance(row, row) / variance, 0.0) : 0.0;
     for (std::size_t j = 0; j < service_parameters; ++j) {
       const int column = static_cast<int>(j);
       own.covariance[i][j] = covariance(row, column);
       const double both = std::sqrt(covariance(row, row) * covariance(column, column));
       if (j > i && std::abs(covariance(row, column)) > 0.9 * both) {
-        out.confused.emplace_back(static_cast<service_parameter>(i),
-                                  static_cast<service_parameter>(j));
+        out.correlated.emplace_back(static_cast<service_parameter>(i),
+                                    static_cast<service_parameter>(j));
       }
     }
   }
   own.engine = moved(calibration.engine, own.shift);
   own.token_noise = search.noise[0];
   own.first_token_noise = search.noise[1];
-  own.token_log_sigma = detail::width_of(search, covariance, 0, spread);
-  own.first_token_log_sigma = detail::width_of(search, covariance, 1, spread);
+  own.token_log_sigma = detail::interval_sigma(search, covariance, 0, prior);
+  own.first_token_log_sigma = detail::interval_sigma(search, covariance, 1, prior);
   return out;
 }
 

@@ -1,5 +1,5 @@
-// Parameters from measurements: robust least squares on log ratios, with bounds, standard errors
-// and a refusal where the measurements cannot tell a parameter.
+// Robust least squares on log ratios with bounds and standard errors; parameters that measurements
+// do not identify are refused.
 #pragma once
 
 #include <Eigen/Eigenvalues>
@@ -10,14 +10,14 @@
 
 namespace perfmodel {
 
-/// value and standard_error per parameter; at_bound where the best value is the limit itself, and
-/// the standard error then says how sharply the data push against it. residual[i] =
-/// ln(measured / predicted); log_sigma: see fitted_profile.
+/// Result of a fit. `at_bound`: the best value is a limit, and its standard error shows how sharply
+/// the data push against it. `residual`: ln(measured / predicted) of each row. `log_sigma`: see
+/// fitted_profile.
 template <std::size_t N>
 struct fit_result {
   std::array<double, N> value{}, standard_error{};
   std::array<bool, N> at_bound{};
-  Eigen::MatrixXd covariance{};  ///< N rows of N
+  Eigen::MatrixXd covariance{};  ///< N x N
   std::vector<double> residual;
   double cost = 0;
   double log_sigma = 0;
@@ -35,7 +35,7 @@ inline void check_measured(std::span<const double> measured, std::size_t paramet
   }
 }
 
-/// The limits of a parameter and what a fit is told to stop at, before anything is computed.
+/// Checks the limits of the parameters and the options of the fit.
 inline void check_fit(std::span<const fitted_parameter> parameters, const fit_options& options) {
   positive("huber", options.huber);
   not_negative("iterations", static_cast<double>(options.iterations));
@@ -55,7 +55,7 @@ inline void check_fit(std::span<const fitted_parameter> parameters, const fit_op
   }
 }
 
-/// Refuses parameters that no row depends on.
+/// Refuses a parameter that no row depends on.
 inline void require_dependence(const Eigen::MatrixXd& normal, std::size_t rows,
                                std::span<const fitted_parameter> parameters) {
   for (std::size_t j = 0; j < parameters.size(); ++j) {
@@ -65,8 +65,8 @@ inline void require_dependence(const Eigen::MatrixXd& normal, std::size_t rows,
   }
 }
 
-/// Refuses parameters that only act together: an eigenvalue of the correlation matrix that is next
-/// to nothing, and its eigenvector says which.
+/// Refuses parameters that the rows do not separate: the correlation matrix has an eigenvalue near
+/// 0, and its eigenvector names them.
 inline void require_independence(const Eigen::MatrixXd& correlation,
                                  std::span<const fitted_parameter> parameters,
                                  double largest_condition) {
@@ -87,7 +87,7 @@ inline void require_independence(const Eigen::MatrixXd& correlation,
                  "; add other sizes, from launch-bound to compute-bound");
 }
 
-/// variance (J^T W J)^-1 of parameters that reach over `scale`; refuses what the measurements cannot tell.
+/// Covariance variance (J^T W J)^-1 of parameters with ranges `scale`; refuses unidentified ones.
 inline Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& normal, const Eigen::VectorXd& scale,
                                      std::span<const double> residual,
                                      std::span<const fitted_parameter> parameters,
@@ -104,7 +104,7 @@ inline Eigen::MatrixXd covariance_of(const Eigen::MatrixXd& normal, const Eigen:
          scale.asDiagonal();
 }
 
-/// Covariance and standard errors at the point found; refuses what the measurements leave open.
+/// Covariance and standard errors at the minimum; refuses parameters without a finite range.
 template <class Search, std::size_t N>
 void add_standard_errors(fit_result<N>& out, const Search& s,
                          const std::array<fitted_parameter, N>& parameters,
@@ -123,18 +123,19 @@ void add_standard_errors(fit_result<N>& out, const Search& s,
 
 /// Minimises sum_i rho(ln(measured_i / predict(p, i))) over lower <= p <= upper, rho Huber's loss:
 /// r^2 / 2 up to `huber`, linear beyond. predict is called as predict(std::array<dual<N>, N>, row)
-/// and returns dual<N>, so the Jacobian is exact.
-/// Sources: Huber, "Robust Estimation of a Location Parameter", 1964; Marquardt, "An Algorithm for
-/// Least-Squares Estimation of Nonlinear Parameters", 1963 (damping scaled by the diagonal);
-/// parameters at a bound that the gradient pushes outward are held (Bertsekas, "Projected Newton
-/// Methods", 1982). Standard errors: sigma^2 (J^T W J)^-1, sigma^2 the weighted residual variance;
-/// they take rows as independent, and rows of one kernel are not, so they are a lower limit.
-/// Errors: a measurement or a prediction that is no positive number, with its row, a start outside
-/// its limits, limits or options that are no numbers (each out_of_range); too few rows; a parameter
-/// that no row depends on; parameters that only act together; one whose standard error exceeds the
-/// whole range between its limits; measurements 100 times away from the start (a wrong unit): each
-/// unidentifiable, with the reason.
-/// Test: parameters of a synthetic machine are found again within three standard errors.
+/// and returns dual<N>, so the Jacobian is exact. Standard errors: sigma^2 (J^T W J)^-1, sigma^2
+/// the weighted residual variance. They take rows as independent, and rows of one kernel are not,
+/// so they are a lower limit.
+/// *Sources:* Huber, "Robust Estimation of a Location Parameter", 1964; Marquardt, "An Algorithm
+/// for Least-Squares Estimation of Nonlinear Parameters", 1963 (damping scaled by the diagonal);
+/// Bertsekas, "Projected Newton Methods", 1982 (parameters at a bound stay there while the gradient
+/// points outward).
+/// *Errors:* out_of_range: a measurement or a prediction that is no positive number, with its row;
+/// a start outside its limits; limits or options that are no numbers. unidentifiable, with the
+/// reason: too few rows; a parameter that no row depends on; parameters that the rows do not
+/// separate; a standard error above the range between the limits; measurements 100 times away from
+/// the start (a wrong unit).
+/// *Test:* parameters of a synthetic machine are found again within three standard errors.
 template <std::size_t N, class Predict>
 fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
                              std::span<const double> measured, Predict&& predict,
@@ -152,7 +153,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   fit_result<N> out;
   out.residual = search.residual;
   out.cost = search.cost;
-  out.iterations = search.passes;
+  out.iterations = search.iterations;
   out.log_sigma = log_sigma_of(out.residual);
   for (std::size_t i = 0; i < N; ++i) {
     const int j = static_cast<int>(i);
@@ -170,37 +171,38 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
 
 namespace detail {
 
-/// The part that each row is held out with: groups in the order they first appear, dealt into
-/// `folds` parts, else one a group.
-struct dealt_rows {
-  std::vector<std::size_t> part_of{};
-  std::size_t parts = 0;
+/// Fold of each row: groups are assigned to `folds` folds in turn, in the order they first appear;
+/// without `folds` each group is a fold.
+struct fold_assignment {
+  std::vector<std::size_t> fold_of_row{};
+  std::size_t folds = 0;
 };
-inline dealt_rows deal(std::span<const std::size_t> group,
-                       const std::optional<std::size_t>& folds) {
-  std::map<std::size_t, std::size_t> seen;
-  dealt_rows out;
+inline fold_assignment assign_folds(std::span<const std::size_t> group,
+                                    const std::optional<std::size_t>& folds) {
+  std::map<std::size_t, std::size_t> index_of;
+  fold_assignment out;
   for (const std::size_t g : group)
-    out.part_of.push_back(seen.try_emplace(g, seen.size()).first->second);
-  if (seen.size() < 2) unidentifiable("all measurements are of one group; none can be held out");
+    out.fold_of_row.push_back(index_of.try_emplace(g, index_of.size()).first->second);
+  if (index_of.size() < 2)
+    unidentifiable("all measurements are of one group; none can be held out");
   if (folds && *folds < 2) {
     throw error(error_code::out_of_range,
                 "folds is " + std::to_string(*folds) +
                     "; allowed: 2 or more, as one part leaves no rows to fit");
   }
-  out.parts = (std::min)(folds.value_or(seen.size()), seen.size());
-  for (std::size_t& part : out.part_of) part %= out.parts;
+  out.folds = (std::min)(folds.value_or(index_of.size()), index_of.size());
+  for (std::size_t& fold : out.fold_of_row) fold %= out.folds;
   return out;
 }
 
 }  // namespace detail
 
-/// Residuals of every row by a fit that has not seen the row's group (its shape, its machine):
-/// group[i] is any number that rows of one group share. Groups are dealt into `folds` parts in the
+/// Residual of every row by a fit without the row's group (its shape, its machine).
+/// group[i]: a number that rows of one group share. Groups are assigned to `folds` folds in the
 /// order they first appear; without `folds` one group at a time is left out.
-/// Errors: as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length; folds
-/// below 2.
-/// Test: on synthetic data without noise it equals the in-sample residuals, all 0.
+/// *Errors:* as fit_log_ratios; fewer than two groups (unidentifiable); lists of different length;
+/// folds below 2.
+/// *Test:* on synthetic data without noise it equals the in-sample residuals, all 0.
 template <std::size_t N, class Predict>
 std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& parameters,
                                        std::span<const double> measured,
@@ -208,29 +210,29 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
                                        const std::optional<std::size_t>& folds = {},
                                        const fit_options& options = {}) {
   fit_options part_options = options;
-  part_options.largest_error = detail::infinity;  // a part of the rows may leave open what all tell
+  part_options.largest_error = detail::infinity;  // a part of the rows may not identify all
   if (group.size() != measured.size()) {
     throw error(error_code::inconsistent, std::to_string(measured.size()) + " measurements have " +
                                               std::to_string(group.size()) + " groups");
   }
-  const detail::dealt_rows dealt = detail::deal(group, folds);
+  const detail::fold_assignment assigned = detail::assign_folds(group, folds);
   std::vector<double> out(measured.size());
-  for (std::size_t part = 0; part < dealt.parts; ++part) {
-    std::vector<double> kept;
+  for (std::size_t fold = 0; fold < assigned.folds; ++fold) {
+    std::vector<double> fitted;
     std::vector<std::size_t> index;
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (dealt.part_of[i] == part) continue;
-      kept.push_back(measured[i]);
+      if (assigned.fold_of_row[i] == fold) continue;
+      fitted.push_back(measured[i]);
       index.push_back(i);
     }
     const auto fit = fit_log_ratios(
-        parameters, std::span<const double>(kept),
+        parameters, std::span<const double>(fitted),
         [&](const std::array<dual<N>, N>& p, std::size_t row) { return predict(p, index[row]); },
         part_options);
     std::array<dual<N>, N> found;
     for (std::size_t j = 0; j < N; ++j) found[j] = dual<N>(fit.value[j]);
     for (std::size_t i = 0; i < measured.size(); ++i) {
-      if (dealt.part_of[i] != part) continue;
+      if (assigned.fold_of_row[i] != fold) continue;
       out[i] = detail::log_ratio(measured[i], predict(found, i).value(), i);
     }
   }

@@ -1,4 +1,4 @@
-// Robust least squares on log ratios between bounds: the search, without a word on what it found.
+// Search of a robust least-squares fit on log ratios, between bounds.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -15,7 +15,7 @@
 
 namespace perfmodel {
 
-/// One parameter to be fitted: where the search starts and what is physically possible.
+/// One parameter to be fitted: its start value and its physical limits.
 struct fitted_parameter {
   const char* name = "";
   double start = 0, lower = 0, upper = 0;
@@ -25,10 +25,10 @@ struct fitted_parameter {
 struct fit_options {
   double huber = 0.1;
   int iterations = 200;
-  double tolerance = 1e-10;        ///< stop when the cost falls by less than this share
-  double largest_condition = 1e9;  ///< of the scaled normal matrix, before a refusal
-  double largest_error = 1.0;      ///< standard error over the range between the limits, likewise
-  bool refuse = true;  ///< what cannot be identified; else standard errors of it are infinite
+  double tolerance = 1e-10;        ///< relative decrease of the cost at which the search stops
+  double largest_condition = 1e9;  ///< largest condition of the scaled normal matrix
+  double largest_error = 1.0;      ///< largest standard error over the range between the limits
+  bool refuse = true;  ///< refuse unidentified parameters; else their standard errors are infinite
 };
 
 namespace detail {
@@ -37,7 +37,7 @@ namespace detail {
   throw error(error_code::unidentifiable, why);
 }
 
-/// Refuses a time whose logarithm tells nothing, by what it is and the number of its row.
+/// Refuses a time without a finite logarithm, with its name and the number of its row.
 inline void check_time(const char* what, double time, std::size_t i) {
   if (time >= smallest_quantity && time <= largest_quantity) return;
   std::string row(what);
@@ -46,7 +46,7 @@ inline void check_time(const char* what, double time, std::size_t i) {
   out_of_range(row.c_str(), time, "more than 0, and finite");
 }
 
-/// ln(measured / predicted) of row i, whose prediction must be a positive number.
+/// ln(measured / predicted) of row i; refuses a prediction that is not positive.
 inline double log_ratio(double measured, double predicted, std::size_t i) {
   check_time("the prediction of row", predicted, i);
   return std::log(measured / predicted);
@@ -63,16 +63,17 @@ inline double huber_loss(double residual, double huber) {
   return size <= huber ? 0.5 * size * size : huber * (size - 0.5 * huber);
 }
 
-/// Marquardt's step at x; parameters at a bound that the gradient pushes outward are held. The size is no
-/// part of the types: a compiler takes ten times as long over solvers of each size that a program fits.
+/// Marquardt's step at x; parameters at a bound stay there while the gradient points outward.
+/// Matrices have dynamic size: a compiler takes ten times as long with a solver for each fixed
+/// size.
 inline Eigen::VectorXd marquardt_step(const Eigen::VectorXd& x, const Eigen::VectorXd& gradient,
                                       const Eigen::MatrixXd& normal, double damping) {
   Eigen::MatrixXd a = normal;
   Eigen::VectorXd b = -gradient;
   for (Eigen::Index j = 0; j < x.size(); ++j) {
     a(j, j) += damping * normal(j, j) + 1e-12;
-    const bool held = (x[j] <= 0.0 && gradient[j] > 0.0) || (x[j] >= 1.0 && gradient[j] < 0.0);
-    if (!held) continue;
+    const bool at_bound = (x[j] <= 0.0 && gradient[j] > 0.0) || (x[j] >= 1.0 && gradient[j] < 0.0);
+    if (!at_bound) continue;
     a.row(j).setZero();
     a.col(j).setZero();
     a(j, j) = 1.0;
@@ -81,7 +82,7 @@ inline Eigen::VectorXd marquardt_step(const Eigen::VectorXd& x, const Eigen::Vec
   return a.ldlt().solve(b);
 }
 
-/// The search for the least sum of losses. A point u has each parameter between 0 and 1, its limits.
+/// The search for the least sum of losses. A point u scales each parameter to 0 to 1, its limits.
 template <std::size_t N, class Predict>
 class log_ratio_search {
  public:
@@ -108,11 +109,11 @@ class log_ratio_search {
     cost = evaluate(x, residual, &gradient, &normal);
   }
 
-  /// Goes downhill until the cost hardly falls.
+  /// Descends until the cost converges.
   void descend() {
     std::vector<double> trial_residual(residual.size());
     double damping = 1e-3;
-    for (int idle = 0; passes < options_.iterations && idle < 3; ++passes) {
+    for (int idle = 0; iterations < options_.iterations && idle < 3; ++iterations) {
       const vector step = marquardt_step(x, gradient, normal, damping);
       const vector trial = (x + step).cwiseMax(0.0).cwiseMin(1.0);
       const double trial_cost = evaluate(trial, trial_residual, nullptr, nullptr);
@@ -129,10 +130,10 @@ class log_ratio_search {
   }
 
   vector scale, x, gradient;
-  matrix normal;  ///< weighted J^T J, of the logarithms
+  matrix normal;  ///< weighted J^T J of the logarithms
   std::vector<double> residual{};
   double cost = 0.0;
-  int passes = 0;
+  int iterations = 0;
 
  private:
   /// Cost at u, with gradient and normal matrix on request.

@@ -1,4 +1,4 @@
-// How far predictions are from measurements, in the numbers that papers state.
+// Error statistics of predictions.
 #pragma once
 
 #include <algorithm>
@@ -11,8 +11,8 @@
 
 namespace perfmodel {
 
-/// How far predictions are off: |predicted / measured - 1|, its mean, median and 90th percentile,
-/// and the mean of predicted / measured - 1.
+/// Mean, median and 90th percentile of |predicted / measured - 1|; `bias`: mean of
+/// predicted / measured - 1.
 struct prediction_score {
   std::size_t n = 0;
   double mean = 0, median = 0, p90 = 0, bias = 0;
@@ -30,7 +30,7 @@ inline double quantile(std::vector<double> x, double q) {
   return x[i] + (at - static_cast<double>(i)) * (x[i + 1] - x[i]);
 }
 
-/// 140: ln of the largest quotient of two quantities.
+/// Refuses residuals above 140, the logarithm of the largest quotient of two quantities.
 inline void check_residuals(std::span<const double> residual) {
   for (std::size_t i = 0; i < residual.size(); ++i) {
     if (std::abs(residual[i]) <= 140.0) continue;
@@ -40,8 +40,8 @@ inline void check_residuals(std::span<const double> residual) {
 
 }  // namespace detail
 
-/// residual = ln(measured / predicted); |.| and bias of predicted / measured - 1 follow from it.
-/// Errors, as of the two below: a residual that is no logarithm of a quotient of times.
+/// The score of residuals ln(measured / predicted).
+/// *Errors:* a residual outside -140 to 140, also in the two functions below.
 inline prediction_score score_of(std::span<const double> residual) {
   detail::check_residuals(residual);
   prediction_score s;
@@ -61,7 +61,7 @@ inline prediction_score score_of(std::span<const double> residual) {
   return s;
 }
 
-/// Share of rows inside the 80 % interval of a stated log_sigma: |residual| up to z90 log_sigma.
+/// Share of rows within the 80 % interval of a log_sigma: |residual| at most z90 log_sigma.
 inline double coverage_of(std::span<const double> residual, double log_sigma) {
   detail::check_residuals(residual);
   detail::not_negative("log_sigma", log_sigma);
@@ -71,7 +71,7 @@ inline double coverage_of(std::span<const double> residual, double log_sigma) {
                           : static_cast<double>(inside) / static_cast<double>(residual.size());
 }
 
-/// 80 % of |residual| lie within z90 times this.
+/// The log_sigma for which 80 % of |residual| lie within z90 log_sigma.
 inline double log_sigma_of(std::span<const double> residual) {
   detail::check_residuals(residual);
   std::vector<double> off;

@@ -1,4 +1,4 @@
-// The most probable shift of an engine's parameters, given runs and how services differ.
+// Search for the maximum a posteriori parameters of an engine, given runs and a prior.
 #pragma once
 
 #include <Eigen/Cholesky>
@@ -16,29 +16,27 @@
 #include <string_view>
 #include <vector>
 
-// A run of a service as a benchmark measured it.
-
 namespace perfmodel {
 
-/// What ran, what it was asked to do, and the mean times that were measured: per output token after
-/// the first, and to the first. One of the two may be unknown.
+/// A benchmark run: deployment, load, and the measured mean ITL and TTFT, one of which may be
+/// unknown.
 struct service_run {
-  deployment running{};
+  perfmodel::deployment deployment{};
   service_load load{};
   std::optional<duration<>> itl{};
   std::optional<duration<>> ttft{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f("running", s.running...);
+    f("deployment", s.deployment...);
     f("load", s.load...);
     f(field::positive("itl"), s.itl...);
     f(field::positive("ttft"), s.ttft...);
   }
 };
 
-/// Whether a prediction has latencies to compare with measured ones. An overloaded one has none,
-/// nor has one that exceeds the memory. More ranks than a fabric joins have those of a larger one.
+/// Whether a prediction has latencies to compare with measured ones: it is neither overloaded nor
+/// exceeds the memory. Ranks beyond the size of a fabric have the latencies of a larger one.
 constexpr bool has_latencies(const feasibility& f) {
   const std::string_view unit = f.unit;
   return f.feasible || (unit != "req/s" && unit != "B");
@@ -46,9 +44,9 @@ constexpr bool has_latencies(const feasibility& f) {
 
 namespace detail {
 
-/// The search for the most probable shift of the parameters. Rows 2 i and 2 i + 1 are of run i: its
-/// time per token, and its time to the first. A run that is overloaded as shipped, or exceeds
-/// the memory, has no predicted latencies: its rows take no part.
+/// The search for the maximum a posteriori shift of the parameters. Rows 2 i and 2 i + 1 are the
+/// ITL and the TTFT of run i. A run without predicted latencies by the shipped parameters is not
+/// fitted.
 class service_search {
  public:
   static constexpr int n = static_cast<int>(service_parameters);
@@ -57,11 +55,11 @@ class service_search {
   using slopes = Eigen::Matrix<double, Eigen::Dynamic, n>;
 
   service_search(std::span<const service_run> runs, const calibrated& calibration,
-                 const service_residual_sigma& spread)
-      : noise{spread.token_noise, spread.first_token_noise},
+                 const service_residual_sigma& prior)
+      : noise{prior.token_noise, prior.first_token_noise},
         runs_(runs),
         calibration_(calibration),
-        spread_(spread) {
+        prior_(prior) {
     for (const service_run& r : runs) {
       measured_.push_back(r.itl ? std::log(r.itl->value()) : infinity);
       measured_.push_back(r.ttft ? std::log(r.ttft->value()) : infinity);
@@ -73,14 +71,14 @@ class service_search {
     }
     move_to(vector(x));
   }
-  /// Whether a run takes part.
-  bool takes_part(std::size_t run) const { return has_latencies(shipped_[run]); }
+  /// Whether a run is fitted.
+  bool is_fitted(std::size_t run) const { return has_latencies(shipped_[run]); }
 
-  /// Gauss and Newton's steps, halved until they lead downhill.
+  /// Gauss-Newton steps, halved until the cost decreases.
   void descend() {
-    for (int pass = 0; pass < 40; ++pass) {
+    for (int i = 0; i < 40; ++i) {
       differentiate();
-      const vector step = held_step();
+      const vector step = newton_step();
       const service_search from = *this;
       double share = 1.0;
       for (move_to(from.x + step); cost >= from.cost && share > 1e-4; share *= 0.5) {
@@ -92,35 +90,35 @@ class service_search {
     differentiate();
   }
 
-  /// The noise of this service's own runs, each kind's by itself: the mean of what the prior says, which is worth
-  /// `noise_runs`, and of what each run says, its residual squared and what is open of its prediction.
-  void learn_noise() {
+  /// Estimates the noise of ITL and TTFT: the mean variance of the prior, with a weight of
+  /// `noise_runs`, and of each run, its squared residual plus the variance of its prediction.
+  void estimate_noise() {
     const matrix c = covariance();
     for (std::size_t kind = 0; kind < 2; ++kind) {
-      const double before = kind == 0 ? spread_.token_noise : spread_.first_token_noise;
-      double sum = *spread_.noise_runs * before * before;
+      const double before = kind == 0 ? prior_.token_noise : prior_.first_token_noise;
+      double sum = *prior_.noise_runs * before * before;
       for (std::size_t i = kind; i < measured_.size(); i += 2) {
         if (!is_measured(i)) continue;
         const double off = measured_[i] - predicted[i];
-        sum += off * off + open(i, c);
+        sum += off * off + prediction_variance(i, c);
       }
-      noise[kind] = std::sqrt(sum / freedom(kind));
+      noise[kind] = std::sqrt(sum / noise_freedom(kind));
     }
     move_to(vector(x));
   }
-  /// Degrees of freedom that a kind's noise is known with.
-  double freedom(std::size_t kind) const {
-    double runs = *spread_.noise_runs;
+  /// Degrees of freedom of the noise of ITL (0) or TTFT (1).
+  double noise_freedom(std::size_t kind) const {
+    double runs = *prior_.noise_runs;
     for (std::size_t i = kind; i < measured_.size(); i += 2) runs += is_measured(i) ? 1.0 : 0.0;
     return runs;
   }
-  /// Variance of a row's prediction that the parameters leave open.
-  double open(std::size_t i, const matrix& c) const {
+  /// Variance of a row's prediction from the uncertainty of the parameters.
+  double prediction_variance(std::size_t i, const matrix& c) const {
     const auto row = slope.row(static_cast<int>(i));
     return (row * c * row.transpose())(0, 0);
   }
 
-  /// Of the posterior, a normal one at the point found.
+  /// Covariance of the normal posterior at the minimum.
   matrix covariance() const {
     matrix c = precision().ldlt().solve(matrix::Identity());
     for (int j = 0; j < n; ++j) {
@@ -130,8 +128,8 @@ class service_search {
     }
     return c;
   }
-  /// ln(measured / predicted) of the rows of a kind: 0 per token, 1 to the first. None where the
-  /// run was not measured, or where its prediction has no latencies.
+  /// ln(measured / predicted) of ITL (0) or TTFT (1); none for a run without a measurement or
+  /// predicted latencies.
   std::vector<std::optional<double>> residuals(std::size_t kind) const {
     std::vector<std::optional<double>> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
@@ -144,22 +142,22 @@ class service_search {
   }
 
   vector x;
-  std::vector<double> predicted{};  ///< logarithms
-  slopes slope;                     ///< of them
+  std::vector<double> predicted{};  ///< logarithms of the predictions
+  slopes slope;                     ///< derivatives of `predicted`
   double cost = 0.0;
-  std::array<double, 2> noise;  ///< per token, and to the first
+  std::array<double, 2> noise;  ///< noise of ITL and TTFT
 
   std::vector<feasibility> feasible{};  ///< feasibility of each run's prediction
 
  private:
-  /// Beyond two standard deviations a row counts linearly: one bad run moves little.
+  /// Standard deviations beyond which a row counts linearly, so that one outlier has little weight.
   static constexpr double outlier = 2.0;
 
-  double sigma(int j) const { return spread_.of[static_cast<std::size_t>(j)]; }
+  double sigma(int j) const { return prior_.of[static_cast<std::size_t>(j)]; }
   double noise_of(std::size_t row) const { return noise[row % 2]; }
   bool is_measured(std::size_t row) const { return measured_[row] < infinity; }
 
-  /// The least shift that a parameter may have: none is below 0.
+  /// The least shift of a parameter, so that it is not below 0.
   double least(int j) const {
     const auto p = static_cast<service_parameter>(j);
     return is_factor(p) ? -infinity : -value_of(calibration_.engine, p);
@@ -171,7 +169,7 @@ class service_search {
     own.engine = moved(calibration_.engine, by);
     std::vector<double> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
-      const serving_estimate s = serving(runs_[i].running, runs_[i].load, own);
+      const serving_estimate s = serving(runs_[i].deployment, runs_[i].load, own);
       if (fits != nullptr) fits->push_back(s.feasible);
       for (const double t : {s.itl.value(), s.ttft.value()}) {
         check_time("the prediction of run", t, i);
@@ -193,17 +191,17 @@ class service_search {
       if (sigma(j) > 0.0) cost += 0.5 * (x[j] / sigma(j)) * (x[j] / sigma(j));
     }
   }
-  /// By small steps upwards, where no parameter meets its limit.
+  /// Forward differences, which no limit of a parameter interrupts.
   void differentiate() {
     slope.setZero(static_cast<int>(predicted.size()), n);
     for (int j = 0; j < n; ++j) {
       if (!(sigma(j) > 0.0)) continue;
       const double step = 1e-3 * sigma(j);
-      vector beside = x;
-      beside[j] += step;
-      const std::vector<double> there = predict(beside);
-      for (std::size_t i = 0; i < there.size(); ++i)
-        slope(static_cast<int>(i), j) = (there[i] - predicted[i]) / step;
+      vector shifted = x;
+      shifted[j] += step;
+      const std::vector<double> prediction = predict(shifted);
+      for (std::size_t i = 0; i < prediction.size(); ++i)
+        slope(static_cast<int>(i), j) = (prediction[i] - predicted[i]) / step;
     }
   }
   matrix precision() const {
@@ -219,8 +217,8 @@ class service_search {
     return huber_weight((measured_[i] - predicted[i]) / noise_of(i), outlier) /
            (noise_of(i) * noise_of(i));
   }
-  /// A parameter at its limit that the runs push outward stays there.
-  vector held_step() const {
+  /// The Gauss-Newton step; a parameter at its limit stays there while the runs push it outward.
+  vector newton_step() const {
     matrix a = precision();
     vector b = vector::Zero();
     for (std::size_t i = 0; i < predicted.size(); ++i) {
@@ -240,7 +238,7 @@ class service_search {
 
   std::span<const service_run> runs_;
   calibrated calibration_;
-  service_residual_sigma spread_;
+  service_residual_sigma prior_;
   std::vector<double> measured_{};
   std::vector<feasibility> shipped_{};  ///< feasibility of each run by the shipped parameters
 };
