@@ -75,7 +75,8 @@ TEST_CASE("evictions: by hand") {
   pm::service_state s{.throughput = 1.0 * pm::request_per_s, .wait = 20.0 * pm::second};
   s.ttft.add({1.0, 20.5 * pm::second});
   s.itl.add({1.0, 0.1 * pm::second});
-  pm::detail::add_preemptions(s, {.times = 2, .back = 1.0 * pm::second}, {30.0}, 10.0, 100.0);
+  pm::detail::add_preemptions(s, {.preemptions = 2, .restore_time = 1.0 * pm::second}, {30.0}, 10.0,
+                              100.0);
   CHECK(near(s.throughput.value(), 10.0 / 12));
   CHECK(near(s.wait.value(), 24 - 3.6));
   CHECK(near(s.ttft.mean().value(), 0.5 + 24 - 3.6));
@@ -95,7 +96,8 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
   CHECK(pm::serving(reserves, full, sim::measured_like).e2e ==
         pm::serving(reserves, unsaid, sim::measured_like).e2e);
   CHECK(served(full).itl > served(unsaid).itl);
-  CHECK(served(full).itl_distribution.quantile(0.9999) > 10.0 * served(unsaid).itl_distribution.quantile(0.9999));
+  CHECK(served(full).itl_distribution.quantile(0.9999) >
+        10.0 * served(unsaid).itl_distribution.quantile(0.9999));
   // Little's law, and a slow link.
   CHECK(near(served(full).throughput * served(full).e2e / pm::request, full.concurrency(), 1e-9));
   auto swaps = full;
@@ -109,7 +111,8 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
 TEST_CASE("evictions: an estimate says how many, of whom there are any") {
   const auto full = crowd(500, 1000, pm::preemption::recompute);
   CHECK(near(served(full).preemptions_per_request, 1000.0 / (500 + 100)));  // O / (I + O / 10)
-  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).preemptions_per_request == 0);  // all fit
+  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).preemptions_per_request ==
+        0);  // all fit
   CHECK(served(crowd(500, 1000, {})).preemptions_per_request == 0);
   auto reserves = small_cache();
   reserves.serving_engine = pm::engine::trtllm;  // room for whole answers
@@ -130,13 +133,15 @@ TEST_CASE("evictions: refused where they are not counted, and the largest rate l
     CHECK(refusal([&] { (void)pm::serving_bound(what, l, more...); }) == predicted);
     return predicted;
   };
-  CHECK(both(d, open) ==
-        "PM-E031: preemption_mode is recompute; allowed: none in an open loop");
-  CHECK(both(d, fixed) == "PM-E031: preemption_mode is recompute; allowed: none with static batches");
+  CHECK(both(d, open) == "PM-E031: preemption_mode is recompute; allowed: none in an open loop");
+  CHECK(both(d, fixed) ==
+        "PM-E031: preemption_mode is recompute; allowed: none with static batches");
   auto swaps = closed;
   swaps.preemption_mode = pm::preemption::swap;
-  CHECK(both(d, swaps, drafts) == "PM-E031: preemption_mode is swap; allowed: none with speculation");
-  CHECK(both(pools, swaps) == "PM-E031: preemption_mode is swap; allowed: none with disaggregated pools");
+  CHECK(both(d, swaps, drafts) ==
+        "PM-E031: preemption_mode is swap; allowed: none with speculation");
+  CHECK(both(pools, swaps) ==
+        "PM-E031: preemption_mode is swap; allowed: none with disaggregated pools");
   CHECK(both(d, closed) == "nothing refused");
 
   const pm::service_targets within{.ttft = pm::latency_target{5.0 * pm::second}};
@@ -155,10 +160,10 @@ TEST_CASE("evictions: services against the simulator", "[long]") {
     const auto law = served(l);
     const auto run = simulated(l, pass);
     const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
-    INFO(name_of(*l.preemption_mode) << ", " << l.input_tokens << " and " << l.output_tokens << ", "
-                              << l.concurrency() << ": ttft " << law.ttft.value() / ttft << " itl "
-                              << law.itl.value() / itl << " throughput "
-                              << law.throughput.value() / run.throughput());
+    INFO(name_of(*l.preemption_mode)
+         << ", " << l.input_tokens << " and " << l.output_tokens << ", " << l.concurrency()
+         << ": ttft " << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
+         << " throughput " << law.throughput.value() / run.throughput());
     CHECK(std::fabs(law.ttft.value() / ttft - 1) < ttft_within);
     CHECK(std::fabs(law.itl.value() / itl - 1) < within);
     CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < within);
@@ -227,8 +232,9 @@ TEST_CASE("scalars: evictions") {
         pm::basic_service_state<T> s{.throughput = pm::request_rate<T>::from_value(x[4])};
         s.ttft.add({T(1.0), time::from_value(T(20.0))});
         s.itl.add({T(1.0), time::from_value(x[3])});
-        pm::detail::add_preemptions(s, {.times = x[0], .back = time::from_value(x[1])}, {x[2]},
-                                    T(10.0), T(100.0));
+        pm::detail::add_preemptions(s,
+                                    {.preemptions = x[0], .restore_time = time::from_value(x[1])},
+                                    {x[2]}, T(10.0), T(100.0));
         return T(s.itl.mean() * s.throughput / pm::request);
       },
       2.0, 1.0, 30.0, 0.1, 1.0);

@@ -75,7 +75,8 @@ TEST_CASE("prefix fetch: a transfer by hand") {
   pm::deployment groups = llama;
   groups.layout.data = 4;
   const auto own = pm::prefix_fetch_of(groups, l);
-  CHECK(near(own.transfer_time.value(), 1e-3 + per_token * 1024 / cat::h100_sxm.host.bandwidth.value()));
+  CHECK(near(own.transfer_time.value(),
+             1e-3 + per_token * 1024 / cat::h100_sxm.host.bandwidth.value()));
   CHECK(own.links == 4);
   // Half busy with equal ones: a transfer and half of one.
   const pm::prefix_fetch equal{.transfer_time = 10.0 * pm::ms};
@@ -154,7 +155,7 @@ TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts shar
   l.host = pm::host_cache{.memory = 200.0 * pm::GB};
   l.shared = {{500, 1}, {1000, 4000}};
   const auto found = pm::resolve_prefix_hit(llama, l);
-  const pm::prefix_tree tree{.levels = l.shared, .own = 548, .answer = 256};
+  const pm::prefix_tree tree{.levels = l.shared, .own = 548, .output = 256};
   const double here = pm::kv_capacity(llama, 2304).tokens.value();
   const auto hit = pm::tiered_hit_of(
       tree, here, {.tokens = 200e9 / per_token, .per_device = 25.0 * pm::GB_per_s});
@@ -188,7 +189,7 @@ TEST_CASE("scalars: prefix fetch") {
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
         const pm::basic_prefix_fetch<T> f{
-            .each = pm::duration<T>::from_value(x[0]), .links = T(2.0), .variation = x[1]};
+            .transfer_time = pm::duration<T>::from_value(x[0]), .links = T(2.0), .variation = x[1]};
         return pm::requests_not_fetching(x[2], [&](const T& n) -> T {
           const auto rate = pm::request_rate<T>::from_value(T(n / x[3]));
           return rate * pm::detail::closed_loop_fetch_time(f, x[2], rate) / pm::request;

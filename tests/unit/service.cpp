@@ -30,10 +30,10 @@ constexpr pm::prefill_steps passes{.decode_time = 10 * pm::ms,
                                    .prefill_time = 40 * pm::ms,
                                    .decode_stall = 30 * pm::ms,
                                    .marginal_prefill_time = 20 * pm::ms,
-                                   .packed = 25 * pm::ms,
-                                   .together = 4.0,
+                                   .saturated_prefill_time = 25 * pm::ms,
+                                   .prefills_per_step = 4.0,
                                    .chunks = 1.0,
-                                   .decodes = 0.25};
+                                   .decode_steps_per_prefill = 0.25};
 
 pm::service_terms terms(pm::scheduling kind, double output, double room = 1000.0) {
   pm::service_terms t;
@@ -167,7 +167,7 @@ TEST_CASE("service: the first wave of a run is served one after the other") {
   const auto run = pm::closed_service(t, apart, pm::closed_loop{20, 40});
   CHECK(near(run.ttft[0].weight, 0.5));
   CHECK(near(run.ttft[0].from, 40 * pm::ms));
-  CHECK(near(run.ttft[0].from + run.ttft[0].spread, 800 * pm::ms));
+  CHECK(near(run.ttft[0].from + run.ttft[0].range, 800 * pm::ms));
   CHECK(near(run.ttft.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
   // Of the second wave 19 others end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
   CHECK(run.ttft.quantile(0.4) == 40 * pm::ms);
@@ -184,7 +184,8 @@ TEST_CASE("service: those that find no place wait by Little's law") {
 TEST_CASE("service: what a first token waits for adds up to its mean") {
   const auto sum = [](const pm::service_state& x) {
     const pm::ttft_terms& f = x.ttft_terms;
-    return f.frontend_time + f.scheduling_delay + passes.prefill_time + f.prefill_queueing + f.admission_delay + f.kv_fetch;
+    return f.frontend_time + f.scheduling_delay + passes.prefill_time + f.prefill_queueing +
+           f.admission_delay + f.kv_fetch;
   };
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
@@ -200,8 +201,7 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
     const auto run = pm::closed_service(t, passes, pm::closed_loop{20, 200.0});
     const auto& wave = run.ttft[0];
     CHECK(near(wave.weight, 0.1, 1e-12));
-    CHECK(
-        near(0.1 * (wave.from + 0.5 * wave.spread) + 0.9 * sum(run), run.ttft.mean(), 1e-9));
+    CHECK(near(0.1 * (wave.from + 0.5 * wave.range) + 0.9 * sum(run), run.ttft.mean(), 1e-9));
 
     const pm::open_loop arrivals{.rate = 5 * pm::request_per_s};
     const auto open =
@@ -358,7 +358,8 @@ TEST_CASE("service: lengths of a list") {
   CHECK(near(pm::length_statistics_of(two).cv, 0.5));
   const double three[] = {1, 2, 6};
   CHECK(near(pm::length_statistics_of(three).cv, std::sqrt((4 + 1 + 9) / 3.0) / 3));
-  CHECK(refusal([] { (void)pm::length_statistics_of({}); }) == "PM-E010: lengths is 0; allowed: 1 or more");
+  CHECK(refusal([] { (void)pm::length_statistics_of({}); }) ==
+        "PM-E010: lengths is 0; allowed: 1 or more");
 }
 
 TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas have of it") {

@@ -20,14 +20,14 @@ namespace {
 
 /// Milliseconds: 10 to decode, 40 for a prompt alone, 25 for each of those that fill an iteration.
 pm::prefill_steps passes(double together, double decodes) {
-  return {.decode = ms(10),
-          .alone = ms(40),
-          .stall = ms(30),
-          .next = ms(20),
-          .packed = ms(25),
-          .together = together,
+  return {.decode_time = ms(10),
+          .prefill_time = ms(40),
+          .decode_stall = ms(30),
+          .marginal_prefill_time = ms(20),
+          .saturated_prefill_time = ms(25),
+          .prefills_per_step = together,
           .chunks = 1.0,
-          .decodes = decodes};
+          .decode_steps_per_prefill = decodes};
 }
 pm::service_terms terms(scheduling kind, double output, double output_cv) {
   pm::service_terms t;
@@ -42,10 +42,10 @@ pm::service_terms terms(scheduling kind, double output, double output_cv) {
 void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
                 double spread, double tail) {
   INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
-               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+               << in_ms(times[i].range) << ", tail " << in_ms(times[i].tail) << " ms");
   CHECK(near(times[i].weight, weight, 1e-9));
   CHECK(near(in_ms(times[i].from), from, 1e-9));
-  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-6);
+  CHECK(std::fabs(in_ms(times[i].range) - spread) < 1e-6);
   CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-6);
 }
 
@@ -101,7 +101,8 @@ TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for th
 
 TEST_CASE("service by hand: answers of one length end together, in a full iteration at most") {
   const auto beside = [](scheduling kind, double together, const pm::closed_loop& loop) {
-    return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop).ttft_terms.coscheduled_prefills;
+    return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop)
+        .ttft_terms.coscheduled_prefills;
   };
   CHECK(near(beside(scheduling::mixed_chunks, 4, run), 4.0));
   CHECK(near(beside(scheduling::mixed_chunks, 0.1, run), 19 / 100.0));  // as a steady loop has
@@ -195,7 +196,8 @@ pm::service_state of_arrivals(const pm::service_terms& t, const pm::prefill_step
   pm::service_state loop;
   loop.itl.add({0.8, ms(10)});
   loop.itl.add({0.2, ms(40)});
-  const pm::open_loop arrivals{.rate = 10 * pm::request_per_s, .cv = 2.0, .arrivals_per_burst = 3.0};
+  const pm::open_loop arrivals{
+      .rate = 10 * pm::request_per_s, .cv = 2.0, .arrivals_per_burst = 3.0};
   return pm::open_service(t, p, loop, arrivals, 12 * pm::request_per_s);
 }
 
@@ -232,8 +234,7 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
     CHECK(near(in_ms(x.wait), queue + burst + place.share * in_ms(place.wait), 1e-9));
 
     check_part(x.ttft, 0, (1 - place.share) * (1 - busy), own - 20, 0, residual + 20);
-    check_part(x.ttft, 1, (1 - place.share) * busy, own + residual - 20, 0,
-               queue / busy + 20);
+    check_part(x.ttft, 1, (1 - place.share) * busy, own + residual - 20, 0, queue / busy + 20);
     check_part(x.ttft, 2, place.share, own + residual, 0, queue + in_ms(place.wait));
     // An iteration for one prompt is joined by none.
     CHECK(of_arrivals(t, passes(1, 2)).ttft_terms.coscheduled_prefills == 0.0);
@@ -245,7 +246,7 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   t.max_running = 20;
   const auto wait = [&](double rate, double n) {
     return pm::detail::admission_queue_of(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
-                                           12 * pm::request_per_s);
+                                          12 * pm::request_per_s);
   };
   const double bursts = 3 * (1 + 2 * 2) / 2.0;
   const auto expected = [&](double ratio, double n, double e) {

@@ -60,11 +60,12 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
     const auto p =
         pm::detail::prefill_steps_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
     CHECK(p.chunks == 3);
-    CHECK(near(p.prefills_per_step, 6));                 // one for each stage of each group
+    CHECK(near(p.prefills_per_step, 6));        // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
     CHECK(near(in_ms(p.prefill_time), (2.4 + 1) / 2 * time(250) + others, 1e-9));
     // As long as chunks are in one of two stages.
-    CHECK(near(in_ms(p.decode_stall), mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.prefill_time), 1e-9));
+    CHECK(near(in_ms(p.decode_stall),
+               mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.prefill_time), 1e-9));
     CHECK(near(in_ms(p.saturated_prefill_time), 2.4 / 6 * time(1500), 1e-9));
     CHECK(near(in_ms(p.marginal_prefill_time), 2.4 * (0.01 * 1250) / 5, 1e-9));
     CHECK(near(p.decode_steps_per_prefill + 1, mixed ? 1.4 : 1.0));
@@ -218,10 +219,10 @@ struct two_pools {
 void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
                 double spread, double tail) {
   INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
-               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+               << in_ms(times[i].range) << ", tail " << in_ms(times[i].tail) << " ms");
   CHECK(std::fabs(times[i].weight - weight) < 1e-6);
   CHECK(near(in_ms(times[i].from), from, 1e-6));
-  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-3);
+  CHECK(std::fabs(in_ms(times[i].range) - spread) < 1e-3);
   CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-3);
 }
 

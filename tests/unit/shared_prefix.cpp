@@ -101,7 +101,7 @@ TEST_CASE("shared prefix: what a load finds where it does not say") {
   l.prefix_hit = 0;
   CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, 512.0 / 1024, 1e-9));
   l.shared = {{512, 400}};
-  const pm::prefix_tree tree{.levels = l.shared, .own = 512, .answer = 256};
+  const pm::prefix_tree tree{.levels = l.shared, .own = 512, .output = 256};
   const double tokens = pm::kv_capacity(d, 1280).tokens.value();
   CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, pm::prefix_hit_of(tree, tokens).hit));
   CHECK(pm::resolve_prefix_hit(d, l).prefix_hit < 0.1);

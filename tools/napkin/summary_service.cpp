@@ -204,7 +204,7 @@ void add_waits(summary_part& part, const decoding& found) {
   const double wave = found.service.ttft.value() - part.time_s;
   if (wave > 1e-9 * part.time_s) {
     const auto& of_wave = flow.state.ttft[0];
-    const double mean = of_wave.from.value() + 0.5 * of_wave.spread.value();
+    const double mean = of_wave.from.value() + 0.5 * of_wave.range.value();
     how = cat(digits(100.0 * of_wave.weight), " % x (", time_text(mean), " - ",
               time_text(part.time_s), ")");
     if (std::fabs(of_wave.weight * (mean - part.time_s) - wave) > 1e-6 * wave) how.clear();
