@@ -12,7 +12,7 @@ if(PERFMODEL_BUILD_EXAMPLES)
 endif()
 
 if(PERFMODEL_BUILD_EXAMPLES OR PERFMODEL_BUILD_TESTS)
-  find_package(Threads REQUIRED)  # of plan; a C library before glibc 2.34 has them apart
+  find_package(Threads REQUIRED)  # of napkin; a separate library before glibc 2.34
 endif()
 
 if(PERFMODEL_BUILD_BENCHMARKS)

@@ -1,4 +1,5 @@
-// Everything but catalogues, advice, diagnosis, audits, and what needs Eigen, JSON or a derivation: include those by name.
+// The whole library except catalogues, adviser, diagnosis, audit, and headers that need Eigen, JSON
+// or a derivation: include those by name.
 #pragma once
 
 // First, so that what they say of a mistake stands within the first lines of an error.

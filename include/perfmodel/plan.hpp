@@ -1,4 +1,4 @@
-// The cheapest deployments that meet latency targets.
+// Deployment plans: the cheapest deployments that meet latency targets.
 #pragma once
 
 #include <perfmodel/plan/plan.hpp>

@@ -97,15 +97,14 @@ constexpr int answers = 100;
   }
   return sum;
 }
-/// Deployments on up to 64 devices, by one thread; says how many were evaluated.
+/// Plan on up to 64 devices. Returns the number of candidates evaluated.
 [[gnu::noinline]] double plan(const pm::calibrated& calibration) {
   const pm::plan_request q{
       .accelerators = {catalog::h100_sxm},
       .model = catalog::llama_3_70b,
       .gpus = 64,
       .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
-      .engines = {pm::engine::vllm},
-      .threads = 1};
+      .engines = {pm::engine::vllm}};
   return static_cast<double>(pm::plan(q, calibration).evaluated);
 }
 

@@ -17,7 +17,7 @@ for a in $accelerators; do
   one=$("$napkin" gpus "$a" --json) || fail "gpus $a"
   values=$(grep -o '"value":' <<<"$one" | wc -l)
   [[ $values -ge 3 && $values -eq $(grep -o '"source":"[^"]' <<<"$one" | wc -l) &&
-    $values -eq $(grep -oE '"basis":"(vendor|vendor, by a copy|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
+    $values -eq $(grep -oE '"basis":"(vendor|vendor \(secondary source\)|derived|measured|announced|assumed)"' <<<"$one" | wc -l) ]] ||
     fail "gpus $a: not every value has its basis and its source"
 done
 # Names as people and drivers write them.

@@ -53,7 +53,7 @@ for query in "attention_decode --batch 3 --context 1000 --query_heads 64 --kv_he
 done
 
 text=$("$napkin" explain gemm --accelerator h100_sxm --m 1 --n 8192 --k 8192 --mode bound --all)
-for expected in 'dram.bandwidth *= 3.35 TB/s *\[vendor, by a copy: ' '^  m *= 1 *\[given\]' 'flop = 2 x m x n x k' \
+for expected in 'dram.bandwidth *= 3.35 TB/s *\[vendor (secondary source): ' '^  m *= 1 *\[given\]' 'flop = 2 x m x n x k' \
   'memory = .* / h100_sxm.dram.bandwidth' '^  time +40.07 us'; do
   grep -qE "$expected" <<<"$text" || fail "explain gemm: no line with $expected"
 done

@@ -194,7 +194,7 @@ while read -r row; do
   [[ $row != *'"accelerator":"h200_sxm"'* ]] || price=4.54
   near 'USD an hour of a row' "$(number "$row" usd_per_hour)" "$(awk -v n="$(number "$row" gpus)" -v p=$price 'BEGIN { print n * p }')" 1e-9
 done <<<"$rows"
-for expected in 'h100_sxm at 3.78 USD/h each (vendor, by a copy: ' '2026-05-07' 'h200_sxm at 4.54 USD/h each' ' USD/h  USD/Mtok '; do
+for expected in 'h100_sxm at 3.78 USD/h each (vendor (secondary source): ' '2026-05-07' 'h200_sxm at 4.54 USD/h each' ' USD/h  USD/Mtok '; do
   [[ $text == *"$expected"* ]] || fail "what a plan costs: no '$expected'"
 done
 [[ $("$napkin" "${deal[@]}" --accelerator h100_sxm --price 2) == *'h100_sxm at 2.00 USD/h each'* ]] || fail 'a price of the caller'

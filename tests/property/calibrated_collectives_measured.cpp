@@ -153,8 +153,8 @@ TEST_CASE("chips by each other's links", "[calibrated][shared]") {
   const auto add = [&](const collective_row& x, const pm::collective_profile& donor,
                        const char* name) {
     const pm::accelerator& a = *published::device_named(x.gpu);
-    const auto cost = pm::calibrated_collectives_on(a, pm::catalog::lent_collectives(donor, a),
-                                                    published::kernels_of(x));
+    const auto cost = pm::calibrated_collectives_on(
+        a, pm::catalog::transferred_collectives(donor, a), published::kernels_of(x));
     by[(x.nccl() ? "NCCL, " : "own, ") + std::string(name)].push_back(
         std::log(x.seconds / published::time_of(x, cost)));
   };
@@ -176,7 +176,8 @@ TEST_CASE("chips by each other's links", "[calibrated][shared]") {
     INFO(who << ": " << pm::score_of(by.at(who)).mean);
     CHECK(pm::score_of(by.at(who)).mean < limit);
     const auto kind = static_cast<std::size_t>(who.starts_with("NCCL") ? 0 : 1);
-    const double inside = pm::coverage_of(by.at(who), pm::catalog::between_generations[kind]);
+    const double inside =
+        pm::coverage_of(by.at(who), pm::catalog::generation_transfer_log_sigmas[kind]);
     INFO("inside " << inside);
     CHECK(inside >= 0.72);
     CHECK(inside <= 0.90);

@@ -42,7 +42,7 @@ double residual(const gemm_row& r, const pm::machine_parameters* machine = nullp
   const auto e = calibrated_estimate(
       *r.device, r.workload,
       {machine != nullptr ? *machine : p.value, *pm::catalog::find_engine(r.engine)},
-      pm::replaying(r.copies));
+      pm::replay_conditions(r.copies));
   return std::log(r.seconds / e.time.value());
 }
 

@@ -62,7 +62,7 @@ pm::duration<> gemm(const pm::accelerator& a, const pm::calibrated& calibration,
   g.weights.group = s.stated();
   g.weights.scale_bits = s.number();
   g.output = s.format();
-  return calibrated_estimate(a, g, calibration, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, g, calibration, pm::replay_conditions(s.number())).time;
 }
 pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::attention_decode w;
@@ -70,7 +70,7 @@ pm::duration<> decode(const pm::accelerator& a, const pm::calibrated& calibratio
   w.query_heads = s.number(), w.kv_heads = s.number(), w.head_dim = s.number();
   w.kv_format = s.format();
   w.window = s.stated();
-  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replay_conditions(s.number())).time;
 }
 pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::attention_prefill w;
@@ -80,7 +80,7 @@ pm::duration<> prefill(const pm::accelerator& a, const pm::calibrated& calibrati
   w.kv_format = s.format();
   w.causal = s.number() > 0.0;
   w.window = s.stated(), w.past = s.number();
-  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replay_conditions(s.number())).time;
 }
 pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::moe_ffn w;
@@ -94,7 +94,7 @@ pm::duration<> experts(const pm::accelerator& a, const pm::calibrated& calibrati
 pm::duration<> norm(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::norm w;
   w.rows = s.number(), w.width = s.number();
-  return calibrated_estimate(a, w, calibration, pm::replaying(s.number())).time;
+  return calibrated_estimate(a, w, calibration, pm::replay_conditions(s.number())).time;
 }
 pm::duration<> swiglu(const pm::accelerator& a, const pm::calibrated& calibration, shape& s) {
   pm::swiglu w;

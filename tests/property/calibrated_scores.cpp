@@ -122,7 +122,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
     if (r.dtype != "bfloat16" || r.warmth_unknown()) continue;
     const pm::machine_profile p = pm::catalog::transferred_machine_profile(*r.device);
     const auto e =
-        pm::calibrated_estimate(*r.device, r.workload, {p.value}, pm::replaying(r.copies));
+        pm::calibrated_estimate(*r.device, r.workload, {p.value}, pm::replay_conditions(r.copies));
     gemms[r.gpu].push_back(std::log(r.seconds / e.time.value()));
   }
   for (const auto& r : published::attention_rows(folder)) {

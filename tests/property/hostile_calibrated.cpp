@@ -66,7 +66,7 @@ TEST_CASE("hostile profiles: matrix products and streaming operators") {
     g.weights = any_format(x);
     if (x.random.uniform() < 0.2) g.weights = pm::storage_format(pm::fp8, 128 * 128, 32);
     return of(calibrated_estimate(a, g, {troubled(machine, x), troubled(cat::engine_vllm, x)},
-                                  pm::replaying(mostly(6, x))));
+                                  pm::replay_conditions(mostly(6, x))));
   });
   withstand("elementwise", [&](auto& x) {
     const pm::elementwise e{.elements = x(), .inputs = mostly(2, x)};
@@ -92,7 +92,7 @@ TEST_CASE("hostile profiles: matrix products and streaming operators") {
     b.vector.clock = pm::frequency<>::from_value(mostly(1e9, x));
     b.matrix.peak.bf16 = mostly(1e14, x) * pm::flop_per_s;
     const pm::gemm g{.m = 64, .n = mostly(4096, x), .k = 4096};
-    return of(calibrated_estimate(b, g, {machine}, pm::replaying(mostly(6, x))));
+    return of(calibrated_estimate(b, g, {machine}, pm::replay_conditions(mostly(6, x))));
   });
 }
 

@@ -24,7 +24,6 @@ namespace {
 /// A calibration that keeps nothing, and whose links are asked for their price.
 struct forgetful : private pm::calibrated {
   explicit forgetful(const pm::calibrated& c) : pm::calibrated(c) {}
-  using pm::calibrated::beside;
   using pm::calibrated::cpu_time;
   using pm::calibrated::dram_bandwidth;
   using pm::calibrated::elementwise_kernel_time;
@@ -33,6 +32,7 @@ struct forgetful : private pm::calibrated {
   using pm::calibrated::estimate;
   using pm::calibrated::launch_time;
   using pm::calibrated::matrix_rate;
+  using pm::calibrated::mixed_attention_time;
   using pm::calibrated::price;
   using pm::calibrated::rank_wait;
   using pm::calibrated::selects;
@@ -40,9 +40,9 @@ struct forgetful : private pm::calibrated {
   using pm::calibrated::time;
   using pm::calibrated::vector_rate;
 };
-static_assert(pm::PricesByLines<pm::calibrated, double> && !pm::PricesByLines<forgetful, double>);
-static_assert(std::same_as<pm::detail::kept_by<forgetful>::type, pm::detail::no_memo>);
-static_assert(!std::same_as<pm::detail::kept_by<pm::calibrated>::type, pm::detail::no_memo>);
+static_assert(pm::HasCostPieces<pm::calibrated, double> && !pm::HasCostPieces<forgetful, double>);
+static_assert(std::same_as<pm::detail::memo_of<forgetful>::type, pm::detail::no_memo>);
+static_assert(!std::same_as<pm::detail::memo_of<pm::calibrated>::type, pm::detail::no_memo>);
 
 bool near(double a, double b) {
   return std::abs(a - b) <= 1e-12 * std::abs(b);

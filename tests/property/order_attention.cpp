@@ -76,7 +76,7 @@ bool unscheduled(const calibrated_machine& m, const pm::attention_decode& w,
 /// Whether an SM holds fewer blocks than contexts are cut for, so that parts run in turns.
 bool in_turns(const calibrated_machine& m, const pm::attention_decode& w) {
   const auto& k = kernels_of(m, w);
-  return pm::detail::running_blocks(*m.device, k, m.device->sms.value()) < k.blocks_per_sm;
+  return pm::detail::blocks_per_sm_of(*m.device, k, m.device->sms.value()) < k.blocks_per_sm;
 }
 
 /// What combining parts takes: a term of its own, a kernel that decode shares with reordering.
@@ -168,8 +168,8 @@ TEST_CASE(
       const auto& k = kernels_of(m, v);
       const double sms = m.device->sms.value();
       const auto cut = pm::detail::splits_of(v, k, sms);
-      const double places = sms * pm::detail::running_blocks(*m.device, k, sms);
-      return std::array{cut.count, cut.chunk, std::ceil(cut.units * cut.count / places)};
+      const double places = sms * pm::detail::blocks_per_sm_of(*m.device, k, sms);
+      return std::array{cut.count, cut.chunk, std::ceil(cut.tiles * cut.count / places)};
     };
     // From two sequences on some kernels' heads are reordered.
     throughput.rises(

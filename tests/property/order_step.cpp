@@ -101,7 +101,7 @@ bool fills_its_chunk(const pass& p) {
 /// Attention that schedules the decoding of `p` and no longer that of `more`.
 bool unscheduled(const pass& p, const pass& more) {
   const auto sequences = [](const pass& q) {
-    return pm::detail::share_of(q.d.layout, q.i).sequences;
+    return pm::detail::step_share_of(q.d.layout, q.i).sequences;
   };
   const pm::calibrated& c = p.calibration;
   return stops_scheduling(
@@ -116,7 +116,7 @@ bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
     std::vector<double> out;
     pm::detail::visit_operator_times(
         q.d, q.i, c, [&](const auto&, pm::duration<> t) { out.push_back(t.value()); });
-    out.push_back(pm::detail::communication_of_pass(q.d, q.i, c).value());
+    out.push_back(pm::detail::communication_of_step(q.d, q.i, c).value());
     return out;
   };
   const std::vector<double> before = times(p), after = times(more);
@@ -196,7 +196,7 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
     };
     twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where, [&] {
       // Of A100's untuned experts activations outgrow the L2.
-      return c.elementwise_kernels.any() || (c.untuned_moe_kernels && steps_up(p, more, c));
+      return c.elementwise_kernels.has_any() || (c.untuned_moe_kernels && steps_up(p, more, c));
     });
   }
 }

@@ -19,7 +19,8 @@ TEST_CASE("own services: five runs tell of the others", "[calibrated][shared]") 
   std::map<std::string, std::array<double, 3>> inside;  // by model and engine: ITL, TTFT, runs
   for (const published::own_service& s : services) {
     for (const std::size_t seen : {std::size_t{0}, std::size_t{5}}) {
-      const auto score = published::score_after(s, seen, 1, pm::catalog::spread_between_services);
+      const auto score =
+          published::score_after(s, seen, 1, pm::catalog::variation_between_services);
       token[seen / 5].push_back(pm::score_of(score.token).mean);
       first[seen / 5].push_back(pm::score_of(score.first).mean);
       if (seen == 0) continue;

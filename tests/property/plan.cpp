@@ -33,7 +33,7 @@ void try_layout(const pm::plan_request& q, pm::deployment d, std::vector<tried>&
     for (double limit = 1; limit < 2 * own; limit *= 2) {
       share.batch_limit = std::fmin(limit, own);
       const auto s = pm::serving_bound(d, share);
-      if (!s.feasible || s.wait > q.longest_wait) continue;
+      if (!s.feasible || s.wait > q.max_queueing_time) continue;
       const double rate = replicas * s.output_rate.value();
       const double cost = replicas * ranks * d.device.price.value() * 1e6 / rate;
       all.push_back({cost, s.itl.value(), s.ttft.value(),
@@ -127,7 +127,10 @@ TEST_CASE(
       CHECK(found);
       CHECK_FALSE(beaten);
       for (const auto& other : r.frontier) {
-        if (&other != &p) CHECK_FALSE(pm::detail::dominates(other, p, r.all_priced));
+        const auto objectives = [&](const pm::plan_point& x) {
+          return pm::detail::objectives_of(x, r.all_priced);
+        };
+        if (&other != &p) CHECK_FALSE(pm::detail::dominates(objectives(other), objectives(p)));
       }
     }
   }

@@ -38,9 +38,9 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
     // Where a decoding step has to be nearly as quick as one without prompts, pools are worth it.
     q.targets.itl = pm::latency_target{random.log_uniform(0.005, 0.05) * pm::second, 0.99};
   } else {
-    q.drafts = {{.by = pm::drafter::lookup,
-                 .length = 1 + static_cast<int>(random.uniform(0, 4)),
-                 .acceptance = {random.uniform(0.1, 0.95)}}};
+    q.speculations = {{.by = pm::drafter::lookup,
+                       .length = 1 + static_cast<int>(random.uniform(0, 4)),
+                       .acceptance = {random.uniform(0.1, 0.95)}}};
   }
   return q;
 }
@@ -51,9 +51,9 @@ struct counted {
 
 void check(const pm::plan_request& q, const pm::plan_point& p, counted& of) {
   const pm::serving_estimate bound = pm::bound_of_point(q, p), &s = p.serving;
-  ++(p.prefill ? of.pools : p.drafts ? of.drafts : of.plain);
+  ++(p.prefill ? of.pools : p.speculation_index ? of.drafts : of.plain);
   INFO(q.model.name.view() << " TP" << p.layout.tensor << (p.prefill ? " pools" : "")
-                           << (p.drafts ? " drafts" : "") << " batch " << s.batch);
+                           << (p.speculation_index ? " drafts" : "") << " batch " << s.batch);
   const double slack = 1.0 + 1e-9;
   CHECK(bound.feasible);
   CHECK(bound.itl.value() > 0.0);
@@ -76,7 +76,7 @@ TEST_CASE("plan: no point answers sooner than its bound, nor sends more, pools a
     const auto q = random_request(random);
     const auto r = pm::plan(q, measured);
     for (const auto& p : r.frontier) check(q, p, of);
-    if (r.nearest) check(q, *r.nearest, of);
+    if (r.nearest_point) check(q, *r.nearest_point, of);
   }
   INFO(of.plain << " plain, " << of.pools << " pools, " << of.drafts << " drafts");
   const int least = 2 * requests / 3;

@@ -99,7 +99,7 @@ TEST_CASE("requests of a run: a mixture of experts, of which the run uses few",
   const sim::scheduler vllm{.token_budget = 2048, .max_sequences = 256};
   const sim::sample bound =
       sim::simulate(r.load, vllm, [&](const sim::pass& p) {
-        return pm::detail::bound_of_pass(d, sim::iteration_of(p), pm::full_link{}).time.value();
+        return pm::detail::bound_of_step(d, sim::iteration_of(p), pm::full_link{}).time.value();
       }).of(&record::e2e);
   const sim::sample measured(r.e2e);
   for (const double q : {0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99}) {

@@ -21,7 +21,8 @@ T gemm_time(const std::array<T, 3>& x, pm::number_format format, double copies) 
   g.format = format;
   g.weights = format;
   g.output = pm::bf16;
-  return calibrated_estimate(device, g, {p.value, engine}, pm::replaying(T(copies))).time.value();
+  return calibrated_estimate(device, g, {p.value, engine}, pm::replay_conditions(T(copies)))
+      .time.value();
 }
 }  // namespace
 

@@ -19,7 +19,7 @@ double stated(const std::string& engine, const std::string& kind, bool token) {
   const pm::accelerator& a = elsewhere ? pm::catalog::mi355x : pm::catalog::h200_sxm;
   const pm::engine by = any ? pm::engine::sglang : *pm::find_engine(engine);
   pm::service_uncertainty w = pm::calibrated_for(a, by).services;
-  if (kind == "pools") w = in_pools(w);
+  if (kind == "pools") w = disaggregated_uncertainty(w);
   // Without a width of the kernels it is what is around them alone.
   return token ? pm::token_log_sigma(0.0, w, kind == "widened") : pm::first_token_log_sigma(0.0, w);
 }

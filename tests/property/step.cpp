@@ -79,14 +79,14 @@ bool known_by_hand(const pm::transformer& m) {
 
 /// What one group holds at one stage.
 struct held_by_hand {
-  double batch, all_batch, prompts, all_prefills, each;
+  double batch, all_batch, prompts, prefills_of_groups, each;
   held_by_hand(const pm::parallel_layout& l, const pm::iteration& i) {
     const double p = l.pipeline, g = l.data, floor = i.steady ? 0 : 1;
     const bool prefills = i.prefill_tokens > 0;
     batch = i.batch > 0 ? std::max(1.0, i.batch / (g * p)) : 0;
     all_batch = i.batch > 0 ? std::max(1.0, i.batch / p) : 0;
     prompts = prefills ? std::max(floor, i.prefill_sequences / (g * p)) : 0;
-    all_prefills = prefills ? std::max(floor, i.prefill_sequences / p) : 0;
+    prefills_of_groups = prefills ? std::max(floor, i.prefill_sequences / p) : 0;
     each = i.prefill_tokens / i.prefill_sequences;
   }
   double rows() const { return batch + prompts * each; }
@@ -134,14 +134,15 @@ void add_feed_forwards(sums& s, const pm::deployment& d, const held_by_hand& h) 
     s.weights += kind.layers * (shared * linear + router * other);
     s.flop += kind.layers * 2 * h.rows() * (shared + router);
     const double carrying =
-        std::min(1.0, h.all_prefills);  // share of the passes that have a prompt
+        std::min(1.0, h.prefills_of_groups);  // share of the passes that have a prompt
     double touched = (1 - carrying) * distinct(x.experts, x.top_k, h.all_batch);
     if (carrying > 0) {
-      touched += carrying *
-                 distinct(x.experts, x.top_k, h.all_batch + std::max(1.0, h.all_prefills) * h.each);
+      touched += carrying * distinct(x.experts, x.top_k,
+                                     h.all_batch + std::max(1.0, h.prefills_of_groups) * h.each);
     }
     s.weights += kind.layers * touched * expert * routed / n;  // e groups of n / e ranks
-    s.flop += 2 * kind.layers * (h.all_batch + h.all_prefills * h.each) * x.top_k * expert / n;
+    s.flop +=
+        2 * kind.layers * (h.all_batch + h.prefills_of_groups * h.each) * x.top_k * expert / n;
     if (g > 1) {
       const double others = (n - 1) * (e > 1 ? 1 - std::pow(1 - 1 / e, x.top_k) : 1);
       const double out =

@@ -21,7 +21,8 @@ using Catch::Matchers::WithinRel;
 namespace {
 
 double predicted(const published::workstation_row& r, const pm::machine_parameters& p) {
-  return calibrated_estimate(*r.device, r.product(), {p}, pm::replaying(r.copies)).time.value();
+  return calibrated_estimate(*r.device, r.product(), {p}, pm::replay_conditions(r.copies))
+      .time.value();
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ TEST_CASE("products of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
 
 TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
   const auto rows = published::workstation_rows(perfmodel_test::measured_folder());
-  const pm::memory_bound_kernels& eager = catalog::streaming_rtx_pro_6000;
+  const pm::memory_bound_kernels& eager = catalog::memory_bound_kernels_rtx_pro_6000;
   std::vector<double> norms, look_ups, all;
   for (const auto& r : rows) {
     if (r.is_product()) continue;
@@ -68,7 +69,7 @@ TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
   std::map<std::string, std::vector<double>> residual;
   for (const auto& r : published::small_kernel_rows(perfmodel_test::measured_folder())) {
     const double t = r.predicted(catalog::rtx_pro_6000, catalog::profile_rtx_pro_6000.value,
-                                 catalog::small_kernels_rtx_pro_6000);
+                                 catalog::elementwise_kernels_rtx_pro_6000);
     residual[r.layer].push_back(std::log(r.seconds / t));
   }
   const auto mean = [&](const char* layer) { return pm::score_of(residual[layer]).mean; };
@@ -100,14 +101,14 @@ TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S'
   for (const pm::accelerator* a : {&catalog::rtx_4090, &catalog::rtx_5090, &catalog::rtx_5080,
                                    &catalog::rtx_3090, &catalog::rtx_pro_6000_max_q}) {
     INFO(a->name.c_str());
-    CHECK(&catalog::donor_of(*a) == &catalog::measured_rtx_pro_6000);
+    CHECK(&catalog::gemm_donor_of(*a) == &catalog::measured_rtx_pro_6000);
     CHECK(catalog::machine_profile_of(*a).log_sigma >= catalog::profile_rtx_pro_6000.log_sigma);
   }
   for (const pm::accelerator* a : {&catalog::l4, &catalog::rtx_pro_6000, &catalog::a40}) {
     INFO(a->name.c_str());
-    CHECK(&catalog::donor_of(*a) == &catalog::measured_l40s);
+    CHECK(&catalog::gemm_donor_of(*a) == &catalog::measured_l40s);
   }
-  CHECK(catalog::measured_as(catalog::rtx_pro_6000) == &catalog::measured_rtx_pro_6000);
+  CHECK(catalog::measured_machine_of(catalog::rtx_pro_6000) == &catalog::measured_rtx_pro_6000);
   // Attention stays L40S's.
   CHECK(catalog::attention_profile_of(catalog::rtx_4090).donor == &catalog::l40s);
   CHECK(catalog::attention_profile_of(catalog::rtx_pro_6000).transferred());

@@ -25,8 +25,8 @@ TEST_CASE("attention splits: decode cuts contexts into whole blocks while places
   pm::attention_decode w{
       .batch = 3, .context = 3000, .query_heads = 192, .kv_heads = 2, .head_dim = 128};
   const auto cut = pm::detail::splits_of(w, two_blocks, 100.0);
-  CHECK(cut.units == 12);
-  CHECK(cut.places == 200);
+  CHECK(cut.tiles == 12);
+  CHECK(cut.concurrent_blocks == 200);
   CHECK(cut.chunk == 2);
   CHECK(cut.count == 12);
   // No more than the kernel has: 5 parts of 5 blocks. A window of 500 leaves 4 blocks.

@@ -136,7 +136,7 @@ TEST_CASE("weights that rotate inside L2 come from L2", "[calibrated]") {
   const double others = (1000.0 + 640.0) * 2.0 / 0.8e6;
   pm::accelerator a = round_device();
   const auto memory = [&](double copies) {
-    return in_us(calibrated_estimate(a, g, {p}, pm::replaying(copies)), "memory");
+    return in_us(calibrated_estimate(a, g, {p}, pm::replay_conditions(copies)), "memory");
   };
   CHECK_THAT(memory(0.0), WithinRel(others + 1.6, 1e-9));
   CHECK_THAT(memory(1.0), WithinRel(others, 1e-2));
@@ -195,8 +195,9 @@ TEST_CASE(
   g.format = pm::fp4;
   g.weights = pm::storage_format(pm::fp4, 16, 8);
   CHECK_THAT(compute(round_device(), g, e), WithinRel(30.25, 1e-6));
-  CHECK_THAT(in_us(calibrated_estimate(round_device(), g, {p, e}, pm::replaying(1.0)), "compute"),
-             WithinRel(40.25, 1e-6));
+  CHECK_THAT(
+      in_us(calibrated_estimate(round_device(), g, {p, e}, pm::replay_conditions(1.0)), "compute"),
+      WithinRel(40.25, 1e-6));
 }
 
 TEST_CASE("an engine quantises activations; a library does not", "[calibrated]") {
@@ -221,9 +222,9 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
   fuses.tensor_scale_share = 0.2;
   CHECK_THAT(in_us(calibrated_estimate(round_device(), g, {p, fuses}), "quantise"),
              WithinRel(5.0, 1e-9));
-  CHECK_THAT(
-      in_us(calibrated_estimate(round_device(), g, {p, fuses}, pm::replaying(1.0)), "quantise"),
-      WithinRel(25.0, 1e-9));
+  CHECK_THAT(in_us(calibrated_estimate(round_device(), g, {p, fuses}, pm::replay_conditions(1.0)),
+                   "quantise"),
+             WithinRel(25.0, 1e-9));
   // A scale per block: one kernel at DRAM speed, and half the matrix rate, unless the matrix units
   // apply the scales.
   pm::gemm blocks = g;
@@ -315,7 +316,7 @@ TEST_CASE("cold, it is never below the bound", "[calibrated]") {
 TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibrated]") {
   using namespace pm::catalog;
   CHECK(machine_profile_of(h100_sxm).from->how == pm::basis::measured);
-  CHECK(measured_as(h100_pcie) == nullptr);
+  CHECK(measured_machine_of(h100_pcie) == nullptr);
   for (const accelerator_entry& e : accelerators) {
     INFO(e.key);
     if (!can_be_calibrated(*e.spec)) {
@@ -324,9 +325,9 @@ TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibr
     }
     const pm::machine_profile p = machine_profile_of(*e.spec);
     CHECK(p.log_sigma > 0.0);
-    if (measured_as(*e.spec) != nullptr) continue;
+    if (measured_machine_of(*e.spec) != nullptr) continue;
     CHECK(p.from->how == pm::basis::transferred);
-    CHECK(p.log_sigma >= donor_of(*e.spec).machine->log_sigma);
+    CHECK(p.log_sigma >= gemm_donor_of(*e.spec).machine->log_sigma);
     CHECK(p.value.matrix_floor > 0.0 * pm::us);
     CHECK(p.value.operand_bandwidth.value() > 0.0);
   }
@@ -357,16 +358,21 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   };
   const pm::accelerator faster_memory =
       changed([](auto& a) { a.dram.bandwidth = 8 * pm::TB_per_s; });
-  CHECK(measured_as(faster_memory) == nullptr);
-  CHECK(measured_as(changed([](auto& a) { a.matrix.peak.fp8 = 3 * pm::PFLOP_per_s; })) == nullptr);
-  CHECK(measured_as(changed([](auto& a) { a.vector.peak.fp32 = 1 * pm::PFLOP_per_s; })) == nullptr);
-  CHECK(measured_as(changed([](auto& a) { a.l2.bandwidth = 20 * pm::TB_per_s; })) == nullptr);
-  CHECK(measured_as(changed([](auto& a) {
+  CHECK(measured_machine_of(faster_memory) == nullptr);
+  CHECK(measured_machine_of(changed([](auto& a) { a.matrix.peak.fp8 = 3 * pm::PFLOP_per_s; })) ==
+        nullptr);
+  CHECK(measured_machine_of(changed([](auto& a) { a.vector.peak.fp32 = 1 * pm::PFLOP_per_s; })) ==
+        nullptr);
+  CHECK(measured_machine_of(changed([](auto& a) { a.l2.bandwidth = 20 * pm::TB_per_s; })) ==
+        nullptr);
+  CHECK(measured_machine_of(changed([](auto& a) {
           a.instruction_rows = {128.0, pm::given_by_caller};
         })) == nullptr);
-  CHECK(measured_as(h800_sxm) == &measured_h100);
-  CHECK(measured_as(changed([](auto& a) { a.price = 1 * pm::usd_per_hour; })) == &measured_h100);
-  CHECK(measured_as(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) == &measured_h100);
+  CHECK(measured_machine_of(h800_sxm) == &measured_h100);
+  CHECK(measured_machine_of(changed([](auto& a) { a.price = 1 * pm::usd_per_hour; })) ==
+        &measured_h100);
+  CHECK(measured_machine_of(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) ==
+        &measured_h100);
 
   // 8 and 3.35 TB/s are ln 2.388 = 0.8705 apart; 0.15 times that is 0.1306, more than a sibling's 0.09 and than
   // H100's own.
@@ -383,7 +389,7 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   CHECK_THAT(machine_distance(h100_sxm, h200_sxm), WithinRel(std::log(4.8 / 3.35), 1e-12));
   CHECK(transfer_log_sigma(h100_sxm, h200_sxm) == 0.09);
   for (const pm::accelerator* a : {&a100_sxm_80gb, &l40s, &b200_sxm}) {
-    CHECK(transfer_log_sigma(*a, donor_of(*a).device()) == 0.13);
+    CHECK(transfer_log_sigma(*a, gemm_donor_of(*a).device()) == 0.13);
   }
   // Further apart: T4's 65 and L40S's 362 TFLOP/s.
   const double apart = machine_distance(t4, l40s);
@@ -502,7 +508,8 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
        "tensor_scale_share", "quantise_share", "step_host", "sequence_host", "rank_wait",
        "request_host", "request_iterations", "run_start", "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
-    CHECK(refusal([&] { pm::replaying(copies); }).starts_with("PM-E010: weight_copies is "));
+    CHECK(
+        refusal([&] { pm::replay_conditions(copies); }).starts_with("PM-E010: weight_copies is "));
   }
 }
 
@@ -552,8 +559,8 @@ TEST_CASE("calibrated_for holds what was measured, and says what it stands on", 
   CHECK(calibration.links.kernels.name == c::flag_kernels.name);
   CHECK(pm::calibrated_for(c::h200_sxm, pm::engine::vllm).links.kernels.name ==
         c::barrier_kernels.name);
-  CHECK(calibration.note(pm::profile_part::products).donor == nullptr);
-  CHECK(pm::calibrated_for(c::h20).note(pm::profile_part::products).donor == &c::h100_sxm);
+  CHECK(calibration.note(pm::profile_part::gemms).donor == nullptr);
+  CHECK(pm::calibrated_for(c::h20).note(pm::profile_part::gemms).donor == &c::h100_sxm);
   CHECK(refusal([] { pm::calibrated_for(c::mi210); }) ==
         "PM-E031: nothing was fitted to a machine like mi210 (AMD GPU): it has a bound and no "
         "calibrated prediction");
@@ -578,9 +585,9 @@ TEST_CASE("the policy picks kernels by format, and the fabric by the kind of lin
   };
   CHECK(calibration.estimate(c::l40s, x).time == experts(c::triton_experts));
   x.weights = pm::fp8;
-  CHECK(calibration.estimate(c::l40s, x).time == experts(c::widened_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::dequantised_experts));
   x.weights = pm::storage_format(pm::fp4, 32.0, 8.0);
-  CHECK(calibration.estimate(c::l40s, x).time == experts(c::widened_experts));
+  CHECK(calibration.estimate(c::l40s, x).time == experts(c::dequantised_experts));
   x.format = x.weights.format = pm::fp8;
   CHECK(calibration.estimate(c::l40s, x).time == experts(c::triton_fp8_experts));
   x.expert_parallel = 2;
@@ -613,9 +620,9 @@ TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibra
   CHECK_THAT(pm::detail::gemm_log_sigma(calibration, pm::gemm_kind::integer),
              WithinRel(0.104, 1e-12));
   // 3 ms at 0.078 and 1 ms of the engine's own all-reduces at 0.21: (3 x 0.078 + 0.21) / 4. NCCL's are at 0.09.
-  pm::time_by_profile took{.products = 3.0 * pm::ms, .links = 1.0 * pm::ms};
+  pm::time_by_profile took{.gemms = 3.0 * pm::ms, .links = 1.0 * pm::ms};
   CHECK_THAT(evidence_of(calibration, took).log_sigma(), WithinRel(0.081, 1e-9));
-  took.sums = pm::collective_kind::own_kernels;
+  took.kind_of_all_reduces = pm::collective_kind::own_kernels;
   const pm::evidence both = evidence_of(calibration, took);
   CHECK_THAT(both.log_sigma(), WithinRel(0.111, 1e-9));
   CHECK(std::distance(both.begin(), both.end()) == 2);
@@ -666,11 +673,12 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
       .tokens = 8, .hidden = 4096, .intermediate = 2048, .experts = 64, .top_k = 8};
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.11);
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::l4)) >= 0.3);
-  const pm::kind_log_sigmas ada = c::lent_product_widths(c::l40s, c::measured_a100);
+  const pm::kind_log_sigmas ada = c::transferred_gemm_log_sigmas(c::l40s, c::measured_a100);
   CHECK(ada[0] == 0.13);
   CHECK_THAT(ada[1], WithinRel(std::hypot(0.13, 0.13), 1e-9));
-  CHECK_THAT(c::lent_attention_widths(c::l40s, c::measured_a100)[0], WithinRel(0.095, 1e-12));
-  CHECK(c::lent_attention_widths(c::l40s, c::measured_a100)[2] == 0.17);
+  CHECK_THAT(c::transferred_attention_log_sigmas(c::l40s, c::measured_a100)[0],
+             WithinRel(0.095, 1e-12));
+  CHECK(c::transferred_attention_log_sigmas(c::l40s, c::measured_a100)[2] == 0.17);
 }
 
 TEST_CASE("a derivation names the facts of the die", "[calibrated]") {

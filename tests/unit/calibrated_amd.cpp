@@ -43,9 +43,9 @@ TEST_CASE("scales of fp8 blocks cost matrix rate on CDNA 3 and 4", "[calibrated]
 }
 
 TEST_CASE("siblings take the measured chip's profile, and MI210 has none", "[calibrated]") {
-  CHECK(&catalog::donor_of(catalog::mi325x) == &catalog::measured_mi300x);
-  CHECK(&catalog::donor_of(catalog::mi350x) == &catalog::measured_mi355x);
-  CHECK(&catalog::donor_of(catalog::mi300x) == &catalog::measured_mi355x);
+  CHECK(&catalog::gemm_donor_of(catalog::mi325x) == &catalog::measured_mi300x);
+  CHECK(&catalog::gemm_donor_of(catalog::mi350x) == &catalog::measured_mi355x);
+  CHECK(&catalog::gemm_donor_of(catalog::mi300x) == &catalog::measured_mi355x);
   const pm::machine_profile p = catalog::machine_profile_of(catalog::mi325x);
   CHECK(p.transferred());
   CHECK(p.value.dram_share == catalog::profile_mi300x.value.dram_share);

@@ -188,9 +188,9 @@ TEST_CASE("heads are reordered only where there is something to reorder", "[cali
 
 TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]") {
   const auto room = pm::bytes<>::from_value(1e7);
-  CHECK(pm::detail::resident(room, room) == 0.5);
-  CHECK(pm::detail::resident(0.5 * room, room) > 0.996);
-  CHECK(pm::detail::resident(2.0 * room, room) < 0.004);
+  CHECK(pm::detail::l2_resident_share(room, room) == 0.5);
+  CHECK(pm::detail::l2_resident_share(0.5 * room, room) > 0.996);
+  CHECK(pm::detail::l2_resident_share(2.0 * room, room) < 0.004);
 }
 
 TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {
@@ -692,7 +692,7 @@ TEST_CASE("every attention and expert profile of the catalogue is valid", "[cali
     CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
   }
   for (const auto* k : {&c::triton_experts, &c::triton_fp8_experts, &c::cutlass_experts,
-                        &c::trtllm_experts, &c::trtllm_fp8_experts, &c::widened_experts}) {
+                        &c::trtllm_experts, &c::trtllm_fp8_experts, &c::dequantised_experts}) {
     CHECK(refusal([&] { require_valid(*k); }) == "nothing refused");
   }
   for (const pm::accelerator* a : {&c::a100_sxm_80gb, &c::h100_sxm, &c::h200_sxm, &c::h20,

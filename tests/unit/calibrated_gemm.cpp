@@ -138,17 +138,18 @@ TEST_CASE("gemm: activations are narrowed at DRAM speed where that is longer, in
   // One row alone, on Blackwell and not in a model.
   const auto lone = [&](pm::accelerator a, double rows, pm::call_conditions c) {
     const pm::gemm x{.m = rows, .n = 640, .k = 1000, .format = pm::fp8};
-    const pm::engine_profile none{.tensor_scale_floor = 5.0 * pm::us, .lone_row = 7.0 * pm::us};
+    const pm::engine_profile none{.tensor_scale_floor = 5.0 * pm::us,
+                                  .single_row_time = 7.0 * pm::us};
     return near(
         calibrated_estimate(a, x, {round_machine(), none}, c).terms["quantise"].value() * 1e6,
         12 + rows * 0.00375);
   };
   pm::accelerator blackwell = round_device();
   blackwell.architecture = pm::chip_architecture::blackwell;
-  CHECK(lone(blackwell, 1, pm::replaying(1.0)));
-  CHECK_FALSE(lone(blackwell, 2, pm::replaying(1.0)));
+  CHECK(lone(blackwell, 1, pm::replay_conditions(1.0)));
+  CHECK_FALSE(lone(blackwell, 2, pm::replay_conditions(1.0)));
   CHECK_FALSE(lone(blackwell, 1, {}));
-  CHECK_FALSE(lone(round_device(), 1, pm::replaying(1.0)));
+  CHECK_FALSE(lone(round_device(), 1, pm::replay_conditions(1.0)));
   engine.quantise_floor = {};  // such kernels are not there
   CHECK(calibrated_estimate(round_device(), blocks, {round_machine(), engine})
             .terms.find("quantise") == nullptr);

@@ -80,7 +80,7 @@ TEST_CASE("deployment: what exactly fills a device fits, but for weights that le
                               .weights = weights * pm::byte,
                               .activations = 0.75 * others * pm::byte,
                               .runtime = 0.25 * others * pm::byte};
-    return pm::detail::memory_holds(b, cache * pm::byte);
+    return pm::detail::memory_fits(b, cache * pm::byte);
   };
   CHECK(why(40, 20, 40).feasible);
   CHECK(std::string(why(40, 20, 41).reason) ==
@@ -116,7 +116,7 @@ TEST_CASE("deployment: of a window's cache one sequence fits, or less than one d
   const auto c = kv_capacity(d, 32768.0);
   CHECK(c.sequences == 0);
   CHECK(std::string(c.feasible.reason) ==
-        "not one sequence of this context fits beside the weights");
+        "the weights leave no memory for one sequence of this context");
   CHECK(c.feasible.needed == sequence);
   CHECK(near(c.feasible.available, 0.99 * sequence, 1e-9));
 }
@@ -173,7 +173,9 @@ TEST_CASE("deployment: a pipeline cuts weights and cache of layers by its stages
 TEST_CASE("require_fits: a layout that cannot be is refused before any byte is counted") {
   const auto over = [](int tensor) {
     return pm::detail::bytes_needed(
-        pm::detail::cut_over(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16, pm::bf16), 1, 1);
+        pm::detail::tensor_parallel_deployment(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16,
+                                               pm::bf16),
+        1, 1);
   };
   CHECK(refusal([&] { (void)over(3); }) ==
         "PM-E030: layout.tensor does not divide the query heads: 3 against 64");

@@ -205,7 +205,7 @@ TEST_CASE("evictions: in a plan") {
 TEST_CASE(
     "evictions: points of a plan with drafts or pools let in no more than fit, and have none") {
   pm::plan_request q = crowded_plan(2);
-  q.drafts = {{.acceptance = {0.8}}};
+  q.speculations = {{.acceptance = {0.8}}};
   q.pools.emplace();
   const auto with = pm::plan(q, sim::measured_like);
   q.load.preemption_mode.reset();
@@ -213,7 +213,7 @@ TEST_CASE(
   int drafted = 0;
   for (const pm::plan_point& p : with.frontier) {
     (void)pm::review_of(q, p, sim::measured_like);
-    if (!p.drafts) continue;
+    if (!p.speculation_index) continue;
     ++drafted;
     const auto again =
         pm::serving(deployment_of(q, p), load_of(q, p), speculation_of(q, p), sim::measured_like);

@@ -28,7 +28,8 @@ TEST_CASE("explain: a roofline reads as on paper") {
   CHECK(d.steps.back().value == "40.07 us");
   CHECK(d.steps.back().formula.starts_with("max("));
   const std::string text = pm::to_string(d);
-  CHECK(text.find("h100.dram.bandwidth = 3.35 TB/s   [vendor, by a copy: ") != std::string::npos);
+  CHECK(text.find("h100.dram.bandwidth = 3.35 TB/s   [vendor (secondary source): ") !=
+        std::string::npos);
   CHECK(text.find("n = 8192\n") != std::string::npos);
   // Without numbers each step is formula = value.
   const std::string brief = pm::to_string(d, false);
@@ -54,7 +55,7 @@ TEST_CASE("explain: the last line is the answer, and every fact has its source")
     if (x.name == "device.dram.bandwidth") {
       bandwidth = true;
       CHECK(x.value == "3.35 TB/s");
-      CHECK(x.source.starts_with("vendor, by a copy: "));
+      CHECK(x.source.starts_with("vendor (secondary source): "));
     }
   }
   CHECK(bandwidth);

@@ -13,7 +13,7 @@ namespace {
 
 /// Of 2 stages and 4 groups.
 auto share(const pm::iteration& i) {
-  return pm::detail::share_of({.tensor = 2, .pipeline = 2, .data = 4}, i);
+  return pm::detail::step_share_of({.tensor = 2, .pipeline = 2, .data = 4}, i);
 }
 
 }  // namespace
@@ -23,13 +23,14 @@ TEST_CASE("iteration: sequences are shared out to groups and stages, whole ones"
   CHECK(s.sequences == 3);
   CHECK(s.rows == 9);
   CHECK(s.logits == 9);
-  CHECK(s.all_decoded == 36);  // of 12 sequences of a stage
-  CHECK(s.prompts == 0);
-  CHECK(s.all_prefills == 0);
+  CHECK(s.decoded_tokens_of_groups == 36);  // of 12 sequences of a stage
+  CHECK(s.prefills == 0);
+  CHECK(s.prefills_of_groups == 0);
   const auto few = share({.batch = 4, .context = 100, .tokens_per_sequence = 3});
   CHECK(few.sequences == 1);
-  CHECK(few.all_decoded == 6);
-  CHECK(share({.batch = 1, .context = 100, .tokens_per_sequence = 3}).all_decoded == 3);
+  CHECK(few.decoded_tokens_of_groups == 6);
+  CHECK(share({.batch = 1, .context = 100, .tokens_per_sequence = 3}).decoded_tokens_of_groups ==
+        3);
 }
 
 TEST_CASE("iteration: prompts join, whole ones but in a mean of passes") {
@@ -39,26 +40,26 @@ TEST_CASE("iteration: prompts join, whole ones but in a mean of passes") {
                   .prefill_sequences = 4,
                   .tokens_per_sequence = 3};
   auto s = share(i);
-  CHECK(s.prompts == 1);
-  CHECK(s.prompt_tokens == 200);
+  CHECK(s.prefills == 1);
+  CHECK(s.prefill_length == 200);
   CHECK(s.rows == 9 + 200);
   CHECK(s.logits == 9 + 1);
-  CHECK(s.all_prefills == 2);
+  CHECK(s.prefills_of_groups == 2);
   i.steady = true;
   s = share(i);
-  CHECK(s.prompts == 0.5);
+  CHECK(s.prefills == 0.5);
   CHECK(s.rows == 9 + 100);
   CHECK(s.logits == 9.5);
-  CHECK(s.all_prefills == 2);
+  CHECK(s.prefills_of_groups == 2);
   i.prefill_tokens = 2;  // half a token in each of 4
   CHECK(share(i).logits == 9 + 0.25);
   i.prefill_sequences = 1;
-  CHECK(share(i).all_prefills == 0.5);
+  CHECK(share(i).prefills_of_groups == 0.5);
   i.steady = false;
-  CHECK(share(i).all_prefills == 1);
-  CHECK(share({.batch = 24, .context = 100}).prompt_tokens == 0);
+  CHECK(share(i).prefills_of_groups == 1);
+  CHECK(share({.batch = 24, .context = 100}).prefill_length == 0);
   CHECK(share({.prefill_tokens = 100}).sequences == 0);
-  CHECK(share({.prefill_tokens = 100}).all_decoded == 0);
+  CHECK(share({.prefill_tokens = 100}).decoded_tokens_of_groups == 0);
 }
 
 TEST_CASE("iteration: a pass has a token, and a context where sequences decode") {

@@ -82,7 +82,7 @@ TEST_CASE("plan: nothing that is passed over would have been on the frontier") {
         p.batch_limit = limit;
         if (!pm::fits(pm::deployment_of(q, p), 1.0, 2560.0)) continue;
         const auto s = pm::serving(pm::deployment_of(q, p), pm::load_of(q, p), calibration);
-        if (!s.feasible || s.wait > q.longest_wait) continue;
+        if (!s.feasible || s.wait > q.max_queueing_time) continue;
         ++tried;
         const double cost = tensor * q.accelerators[0].price.value() * 1e6 / s.output_rate.value();
         bool matched = false;
@@ -124,16 +124,16 @@ TEST_CASE("plan: who waits for minutes is left out, and the nearest is named") {
   const auto r = pm::plan(q, measured);
   CHECK_FALSE(r.best);
   CHECK(r.frontier.empty());
-  REQUIRE(r.nearest);
-  CHECK(r.nearest->serving.wait > q.longest_wait);
-  CHECK(near(r.miss, r.nearest->serving.wait / q.longest_wait));
+  REQUIRE(r.nearest_point);
+  CHECK(r.nearest_point->serving.wait > q.max_queueing_time);
+  CHECK(near(r.nearest_miss, r.nearest_point->serving.wait / q.max_queueing_time));
   bool said = false;
   for (const auto& x : r.rejected) {
     said = said || (x.reason == "requests wait longer for a place than the longest wait" &&
                     x.available == 60.0 && x.needed > 60.0);
   }
   CHECK(said);
-  q.longest_wait = r.nearest->serving.wait;
+  q.max_queueing_time = r.nearest_point->serving.wait;
   CHECK(pm::plan(q, measured).best);
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
   const double plain = cost_of_best(q);
   q.chunk_budgets = {512, 2048};
   CHECK(cost_of_best(q) <= plain);
-  q.drafts = {{.by = pm::drafter::lookup, .length = 3, .acceptance = {0.6}}};
+  q.speculations = {{.by = pm::drafter::lookup, .length = 3, .acceptance = {0.6}}};
   q.pools = pm::plan_pools{};
   const auto r = pm::plan(q, measured);
   CHECK(r.frontier[0].cost_per_million->value() <= plain);
@@ -159,7 +159,7 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
       CHECK(apart.devices() == p.gpus);
       CHECK(near(apart.link.per_device.value(), 450e9));  // both on one NVLink fabric
       s = pm::serving(apart, load, calibration);
-    } else if (p.drafts) {
+    } else if (p.speculation_index) {
       ++drafts;
       s = pm::serving(pm::deployment_of(q, p), load, pm::speculation_of(q, p), calibration);
     } else {
@@ -175,11 +175,11 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
     CHECK(near(p.cost_per_million->value(), p.gpus * q.accelerators[0].price.value() * 1e6 / rate));
   };
   for (const auto& p : r.frontier) check(p);
-  q.drafts.clear();
+  q.speculations.clear();
   for (const auto& p : pm::plan(q, measured).frontier) check(p);
   q.pools.reset();
   for (const auto& p : pm::plan(q, measured).frontier) check(p);
-  q.drafts = {{.by = pm::drafter::lookup, .length = 3, .acceptance = {0.9}}};
+  q.speculations = {{.by = pm::drafter::lookup, .length = 3, .acceptance = {0.9}}};
   for (const auto& p : pm::plan(q, measured).frontier) check(p);
   CHECK(pools > 0);
   CHECK(drafts > 0);
@@ -207,7 +207,7 @@ TEST_CASE("plan: what holds a point, and whose tokens cost what") {
   const auto alone = pm::plan_bound(q);
   REQUIRE(alone.frontier.size() == 1);
   const auto one = pm::review_of_bound(q, alone.frontier[0]);
-  CHECK(one.binding == pm::plan_constraint::load);
+  CHECK(one.binding_constraint == pm::plan_constraint::load);
   // One sequence reads all weights at each step, and its prompt's too: DRAM alone.
   CHECK(std::abs(one.cost[2].value + 1.0) < 0.01);
   CHECK(std::abs(one.latency[2].value + 1.0) < 1e-3);
@@ -223,16 +223,18 @@ TEST_CASE("plan: what holds a point, and whose tokens cost what") {
   const auto free = pm::plan(q, measured);
   REQUIRE(free.best);
   q.targets.itl = pm::latency_target{0.8 * free.frontier[0].serving.itl};
-  q.longest_wait = 1000.0 * pm::second;
+  q.max_queueing_time = 1000.0 * pm::second;
   const auto held = pm::plan(q, measured);
   REQUIRE(held.best);
-  CHECK(pm::review_of(q, held.frontier[0], measured).binding == pm::plan_constraint::itl);
+  CHECK(pm::review_of(q, held.frontier[0], measured).binding_constraint ==
+        pm::plan_constraint::itl);
   q.targets.itl.reset();
   q.load.input_tokens = 8192;
   q.load.arrivals = pm::closed_loop{1000};
   const auto full = pm::plan(q, measured);
   REQUIRE(full.best);
-  CHECK(pm::review_of(q, full.frontier[0], measured).binding == pm::plan_constraint::memory);
+  CHECK(pm::review_of(q, full.frontier[0], measured).binding_constraint ==
+        pm::plan_constraint::memory);
 }
 
 TEST_CASE("plan: what of a request makes no sense is refused by name") {
@@ -249,13 +251,15 @@ TEST_CASE("plan: what of a request makes no sense is refused by name") {
         }).starts_with("PM-E031: shares of requests are of predictions"));
   CHECK(why([](auto& q) {
           q.pools = pm::plan_pools{};
-        }).starts_with("PM-E031: drafts and pools are of predictions"));
-  CHECK(why([](auto& q) { q.drafts = {{}}; }).starts_with("PM-E031: speculation.acceptance"));
-  CHECK(why([](auto& q) { q.longest_wait = {}; }).starts_with("PM-E010: longest_wait is 0"));
+        }).starts_with("PM-E031: speculations and pools are of predictions"));
+  CHECK(why([](auto& q) { q.speculations = {{}}; }).starts_with("PM-E031: speculation.acceptance"));
+  CHECK(why([](auto& q) {
+          q.max_queueing_time = {};
+        }).starts_with("PM-E010: max_queueing_time is 0"));
   CHECK(why([](auto& q) { q.chunk_budgets = {0}; }).starts_with("PM-E010: chunk_budgets is 0"));
   auto q = request();
   CHECK(refusal([&] { (void)pm::speculation_of(q, pm::plan_bound(q).frontier[0]); }) ==
-        "PM-E031: this point has no drafts");
+        "PM-E031: this point has no speculation");
   CHECK(refusal([&] { (void)pm::pools_of(q, pm::plan_bound(q).frontier[0]); }) ==
         "PM-E031: this point has one pool");
 }

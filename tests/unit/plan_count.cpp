@@ -32,7 +32,7 @@ auto plan_of_steps(std::vector<step> steps, std::vector<int>& asked) {
       if (s.gpus > q.gpus) continue;
       pm::plan_point p{.gpus = s.gpus};
       p.cost_per_million = s.usd * pm::usd;
-      if (!r.fewest) r.fewest = p;
+      if (!r.fewest_gpus) r.fewest_gpus = p;
       if (!r.best || s.usd < r.frontier[0].cost_per_million->value()) r.frontier = {p};
       r.best = 0;
     }
@@ -62,8 +62,8 @@ TEST_CASE("search_gpu_count: the limit doubles until its best is no cheaper") {
   CHECK(c.request.gpus == 32);
   REQUIRE(c.result.best);
   CHECK(c.result.frontier[0].gpus == 14);
-  REQUIRE(c.result.fewest);
-  CHECK(c.result.fewest->gpus == 5);
+  REQUIRE(c.result.fewest_gpus);
+  CHECK(c.result.fewest_gpus->gpus == 5);
   CHECK(asked == std::vector<int>{1, 2, 4, 8, 16, 32});  // a limit of 4 = 5 - 1 has failed already
 }
 
@@ -77,13 +77,13 @@ TEST_CASE("search_gpu_count: the fewest GPUs by bisection, where a plan does not
     pm::plan_point p{.gpus = q.gpus};
     p.cost_per_million = 1.0 * pm::usd;
     r.frontier = {p};
-    r.fewest = p;
+    r.fewest_gpus = p;
     r.best = 0;
     return r;
   };
   const auto c = pm::search_gpu_count({}, {}, plan);
-  REQUIRE(c.result.fewest);
-  CHECK(c.result.fewest->gpus == 37);
+  REQUIRE(c.result.fewest_gpus);
+  CHECK(c.result.fewest_gpus->gpus == 37);
   CHECK(asked.size() < 18);
 }
 
@@ -95,7 +95,7 @@ TEST_CASE("search_gpu_count: a limit that is dearer than one before it is not ta
     pm::plan_point p{.gpus = (std::min)(q.gpus, 12)};
     p.cost_per_million = (q.gpus < 8 ? 1.0 : q.gpus < 16 ? 2.0 : 3.0) * pm::usd;
     r.frontier = {p};
-    r.fewest = p;
+    r.fewest_gpus = p;
     r.best = 0;
     return r;
   };
@@ -104,8 +104,8 @@ TEST_CASE("search_gpu_count: a limit that is dearer than one before it is not ta
   REQUIRE(c.result.best);
   CHECK(c.result.frontier[0].cost_per_million->value() == 1.0);
   CHECK(c.request.gpus < 8);
-  REQUIRE(c.result.fewest);
-  CHECK(c.result.fewest->gpus == 6);
+  REQUIRE(c.result.fewest_gpus);
+  CHECK(c.result.fewest_gpus->gpus == 6);
 }
 
 TEST_CASE("search_gpu_count: first limit, ceiling, and a miss that more GPUs do not lower") {
@@ -116,13 +116,13 @@ TEST_CASE("search_gpu_count: first limit, ceiling, and a miss that more GPUs do 
   c = pm::search_gpu_count({}, {.ceiling = 12}, plan_of_steps({{100, 3.0}}, asked));
   CHECK(c.limits == std::vector<int>{1, 2, 4, 8, 12});
   CHECK_FALSE(c.result.best);
-  CHECK_FALSE(c.result.fewest);
+  CHECK_FALSE(c.result.fewest_gpus);
   // The nearest misses by 3, 2, 2, 2: two doublings in vain.
   int calls = 0;
   c = pm::search_gpu_count({}, {}, [&](const pm::plan_request&) {
     pm::plan_result r;
-    r.nearest.emplace();
-    r.miss = ++calls == 1 ? 3.0 : 2.0;
+    r.nearest_point.emplace();
+    r.nearest_miss = ++calls == 1 ? 3.0 : 2.0;
     return r;
   });
   CHECK(c.limits == std::vector<int>{1, 2, 4, 8});
@@ -143,10 +143,10 @@ TEST_CASE("search_gpu_count: each GPU count on its own, and none is cheaper or s
     const auto c = pm::search_gpu_count(q, {}, plan);
     REQUIRE(c.result.best);
     const auto& best = c.result.frontier[0];
-    REQUIRE(c.result.fewest);
+    REQUIRE(c.result.fewest_gpus);
     for (q.gpus = 1; q.gpus <= c.request.gpus; ++q.gpus) {
       const auto r = pm::plan(q, measured);
-      CHECK(r.best.has_value() == (q.gpus >= c.result.fewest->gpus));
+      CHECK(r.best.has_value() == (q.gpus >= c.result.fewest_gpus->gpus));
       if (!r.best) continue;
       CHECK(r.frontier[0].cost_per_million->value() >= best.cost_per_million->value());
       CHECK((r.frontier[0].cost_per_million == best.cost_per_million) == (q.gpus >= best.gpus));
@@ -199,7 +199,7 @@ TEST_CASE("plan: a limit of queued requests rejects what queues, and says so") {
   q.queued_limit = 0.01;
   const auto none = pm::plan(q, measured);
   CHECK_FALSE(none.best);
-  REQUIRE(none.nearest);
+  REQUIRE(none.nearest_point);
   bool said = false;
   for (const auto& r : none.rejected)
     said = said || r.reason.starts_with("requests queue for KV memory");
@@ -221,16 +221,16 @@ TEST_CASE("checkpoint_precisions: the formats of a checkpoint on each accelerato
   REQUIRE(all.size() == 1);
   CHECK(all[0].name == pm::label("bf16"));
   CHECK(all[0].kv == pm::storage_format(pm::bf16));
-  CHECK_FALSE(all[0].run_by);
-  CHECK(all[0].run_on == pm::label{});
+  CHECK_FALSE(all[0].only_engine);
+  CHECK(all[0].only_accelerator == pm::label{});
 
   // Volta has no bf16: the same checkpoint runs there in fp16.
   q.accelerators = {cat::h100_sxm, cat::v100_sxm_32gb};
   all = of(pm::bf16);
   REQUIRE(all.size() == 2);
-  CHECK(all[0].run_on == pm::label("h100_sxm"));
+  CHECK(all[0].only_accelerator == pm::label("h100_sxm"));
   CHECK(all[0].weights.linear.format == pm::bf16);
-  CHECK(all[1].run_on == pm::label("v100_sxm_32gb"));
+  CHECK(all[1].only_accelerator == pm::label("v100_sxm_32gb"));
   CHECK(all[1].weights.linear.format == pm::fp16);
   CHECK(all[1].weights.others == pm::fp16);
   q.precisions = all;

@@ -1,6 +1,7 @@
 // Plans whose prompts are computed by chips of another kind than answers.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <napkin/thread_pool.hpp>
 #include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
@@ -29,7 +30,7 @@ pm::plan_request request(const pm::accelerator& answers, std::vector<pm::acceler
                               .arrivals = pm::open_loop{2.0 * pm::request_per_s}},
                      .targets = {.itl = pm::latency_target{15.0 * pm::ms, 0.99}},
                      .precisions = {{"fp8 + fp8 KV", pm::fp8, pm::fp8, pm::fp8}}};
-  q.pools = pm::plan_pools{.prefill_on = std::move(prompts)};
+  q.pools = pm::plan_pools{.prefill_accelerators = std::move(prompts)};
   return q;
 }
 pm::calibrated measured(const pm::accelerator& a, pm::engine e) {
@@ -152,8 +153,8 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
                           .link = {.per_device = cat::h100_sxm.host.bandwidth.quantity()}},
         q.load, measured(cat::h100_sxm, pm::engine::vllm),
         measured(cat::h200_sxm, pm::engine::vllm));
-    const bool meets =
-        s.feasible && s.itl_distribution.quantile(0.99) <= q.targets.itl->limit && s.wait <= q.longest_wait;
+    const bool meets = s.feasible && s.itl_distribution.quantile(0.99) <= q.targets.itl->limit &&
+                       s.wait <= q.max_queueing_time;
     const double paid = (cat::h100_sxm.price.value() + cat::h200_sxm.price.value()) * 1e6;
     bool found = false;
     for (const auto& p : pm::plan(q, measured).frontier) {
@@ -181,8 +182,7 @@ TEST_CASE("plan of two kinds of chip: more to choose from never costs more, with
       REQUIRE(r.best);
       CHECK(cost(r.frontier[0]) <= before);
       before = cost(r.frontier[0]);
-      q.threads = 1;
-      const auto one = pm::plan(q, measured);
+      const auto one = pm::plan(q, measured, napkin::thread_pool(2));
       CHECK(one.evaluated == r.evaluated);
       REQUIRE(one.frontier.size() == r.frontier.size());
       for (std::size_t i = 0; i < r.frontier.size(); ++i) {
@@ -206,20 +206,20 @@ TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a r
             "weights and KV cache exceed the memory of a device, and so do the weights alone"));
   CHECK(has(cannot, "tpu_v5e", "it shares no engine with an accelerator that decodes"));
   // Those that decode anyway are no second kind.
-  q.pools->prefill_on = {cat::h200_sxm};
+  q.pools->prefill_accelerators = {cat::h200_sxm};
   CHECK(pm::plan(q, measured).evaluated ==
         pm::plan(request(cat::h200_sxm, {}, 4), measured).evaluated);
-  q.pools->prefill_on = {cat::h100_sxm, cat::h100_sxm};
+  q.pools->prefill_accelerators = {cat::h100_sxm, cat::h100_sxm};
   CHECK(refusal([&] { (void)pm::plan(q, measured); }) ==
-        "PM-E031: pools.prefill_on has one name twice; allowed: each once");
+        "PM-E031: pools.prefill_accelerators has one name twice; allowed: each once");
   q = request(cat::h200_sxm, {cat::h100_sxm});
   auto stranger = pm::plan(q, measured).frontier[0];
-  q.pools->prefill_on.clear();
+  q.pools->prefill_accelerators.clear();
   CHECK(refusal([&] { (void)pm::pools_of(q, stranger); }) ==
         "PM-E011: the pool that prefills is not of this request");
   // Without one of the prices the measure is device time.
-  q.pools->prefill_on = {cat::h100_sxm};
-  q.pools->prefill_on[0].price = {};
+  q.pools->prefill_accelerators = {cat::h100_sxm};
+  q.pools->prefill_accelerators[0].price = {};
   const auto unpriced = pm::plan(q, measured);
   CHECK_FALSE(unpriced.all_priced);
   for (const auto& p : unpriced.frontier) CHECK(p.cost_per_million.has_value() == !is_mixed(p));

@@ -88,7 +88,7 @@ TEST_CASE("plan: a prediction beyond its own bound is refused, with the reason")
   CHECK(!pm::plan(q, likely).frontier.empty());
   const pm::plan_result r = pm::plan(q, overstated{});
   CHECK(r.frontier.empty());
-  CHECK(!r.nearest);
+  CHECK(!r.nearest_point);
   const auto refused = std::find_if(r.rejected.begin(), r.rejected.end(), [](const auto& x) {
     return x.reason == "the prediction exceeds its own bound";
   });

@@ -28,7 +28,7 @@ struct service {
   std::function<void(pm::serving_estimate&, const pm::service_load&, double memory)> change =
       [](pm::serving_estimate&, const pm::service_load&, double) {};
 
-  pm::serving_estimate operator()(const pm::deployment& d, const pm::service_load& l) const {
+  pm::serving_estimate serve(const pm::deployment& d, const pm::service_load& l) const {
     const pm::accelerator& was = cat::h100_sxm;
     const pm::accelerator& is = d.device;
     const double matrix = more(is.matrix.peak.bf16.value(), was.matrix.peak.bf16.value());
@@ -44,7 +44,7 @@ struct service {
     return s;
   }
   /// Of the context alone, 10 us a token.
-  pm::estimate pass(const pm::deployment&, const pm::iteration& i) const {
+  pm::estimate step(const pm::deployment&, const pm::iteration& i) const {
     pm::estimate e;
     e.time = i.context * 10.0 * pm::us;
     CHECK(i.batch == 10.0);
@@ -114,7 +114,7 @@ TEST_CASE("plan_review: memory binds where a tenth more of it lets more in") {
       CHECK((memory == 1.0 || !l.batch_limit || *l.batch_limit == 64.0));
       s.batch = memory > 1.05 ? later : now;
     }};
-    return reviewed(q, point(q), serve).binding;
+    return reviewed(q, point(q), serve).binding_constraint;
   };
   CHECK(with(10.0, 10.1) == constraint::memory);
   CHECK(with(10.04, 10.2) == constraint::memory);  // half a percent is none
@@ -125,13 +125,14 @@ TEST_CASE("plan_review: memory binds where a tenth more of it lets more in") {
 TEST_CASE("plan_review: what a fuller batch meets") {
   pm::plan_request q = request();
   pm::plan_point p = point(q);
-  CHECK(reviewed(q, p).binding == constraint::load);  // 64 of 64, and no replica to spare
+  CHECK(reviewed(q, p).binding_constraint ==
+        constraint::load);  // 64 of 64, and no replica to spare
   // With half as many let in twice as many are tried; with two replicas one.
   const auto meets = [&](double batch_limit, double concurrency, const auto& says) {
     const service serve{[&](pm::serving_estimate& s, const pm::service_load& l, double memory) {
       if (memory == 1.0 && l.batch_limit == batch_limit && l.concurrency() == concurrency) says(s);
     }};
-    return reviewed(q, p, serve).binding;
+    return reviewed(q, p, serve).binding_constraint;
   };
   const auto refuse = [](pm::serving_estimate& s) { s.feasible.feasible = false; };
   p.batch_limit = 32;
@@ -145,7 +146,7 @@ TEST_CASE("plan_review: what a fuller batch meets") {
   q.targets.itl = pm::latency_target{20.0 * pm::ms};
   q.targets.ttft = pm::latency_target{1.0 * pm::second};
   q.targets.e2e = pm::latency_target{10.0 * pm::second};
-  q.longest_wait = 4.0 * pm::second;
+  q.max_queueing_time = 4.0 * pm::second;
   const auto at = [&](double itl, double ttft, double e2e, double wait) {
     return meets(128.0, 64.0, [=](pm::serving_estimate& s) {
       s.itl = itl * pm::ms;

@@ -105,14 +105,14 @@ TEST_CASE("predict: errors of kernels and of what is around them add as squares"
   CHECK(near(pm::service_log_sigma(0.75, 0.4), 0.5));
   const pm::service_uncertainty w{.token = 0.12,
                                   .first_token = 0.33,
-                                  .of_dequantised_experts = 0.05,
+                                  .dequantised_experts = 0.05,
                                   .pool_token = 0.4,
                                   .pool_first_token = 1.6};
   CHECK(near(pm::token_log_sigma(0.225, w), 0.15));
   CHECK(near(pm::token_log_sigma(0.0, w, true), 0.13));
   CHECK(near(pm::first_token_log_sigma(1.1, w), 0.55));
-  CHECK(near(pm::token_log_sigma(0.75, in_pools(w)), 0.5));
-  CHECK(near(pm::first_token_log_sigma(3.0, in_pools(w)), 2.0));
+  CHECK(near(pm::token_log_sigma(0.75, disaggregated_uncertainty(w)), 0.5));
+  CHECK(near(pm::first_token_log_sigma(3.0, disaggregated_uncertainty(w)), 2.0));
 }
 
 TEST_CASE("predict: a service is as uncertain as its engine on that maker's accelerators") {

@@ -150,7 +150,7 @@ TEST_CASE("small kernels: a prediction has those that were measured, a bound non
   CHECK(has.terms["other"].value() > small);
   CHECK(has.terms["linear"].value() == has_not.terms["linear"].value());
   CHECK_FALSE(
-      pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm).elementwise_kernels.any());
+      pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm).elementwise_kernels.has_any());
   CHECK(pm::step_bound(llama(), i).time.value() < has_not.time.value());
 }
 
@@ -206,7 +206,7 @@ TEST_CASE("a chunk beside decodes is one kernel of a pass where it was measured"
       .batch = 1, .tokens = 512, .query_heads = 32, .kv_heads = 8, .head_dim = 256};
   const pm::attention_decode wide_decodes{
       .batch = 64, .context = 1000, .query_heads = 32, .kv_heads = 8, .head_dim = 256};
-  CHECK_FALSE(c.beside(pm::catalog::rtx_pro_6000, wide, wide_decodes).has_value());
+  CHECK_FALSE(c.mixed_attention_time(pm::catalog::rtx_pro_6000, wide, wide_decodes).has_value());
   CHECK_FALSE(pm::calibrated_for(pm::catalog::h100_sxm).mixed_attention.has_value());
 }
 

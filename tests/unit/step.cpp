@@ -165,12 +165,12 @@ TEST_CASE("step: dispatch sends a token to a rank once, and combine brings it ba
 TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange") {
   // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds of experts.
   const auto waits = [](int tensor, int data) {
-    return pm::detail::collectives_of_pass(deepseek(tensor, data, 8));
+    return pm::detail::collectives_of_step(deepseek(tensor, data, 8));
   };
   CHECK(waits(8, 1) == 61 + 61);
   CHECK(waits(2, 4) == 61 + 3 + 2 * 58);
   CHECK(waits(1, 8) == 2 * 58);
-  CHECK(pm::detail::collectives_of_pass(llama(1)) == 0);
+  CHECK(pm::detail::collectives_of_step(llama(1)) == 0);
   // In one group the experts' results are summed as others are: in-network, the message once.
   CHECK(near(pm::communication_time(deepseek(8, 1, 8), {.batch = 16, .context = 1}).value(),
              (122 * 16 * 7168 * 2.0 + 7.0 / 8 * 16 * 129280 * 2.0) / nvlink_4));

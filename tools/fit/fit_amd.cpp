@@ -66,7 +66,7 @@ pm::gemm_calibration report_products(const products& every) {
   const pm::accelerator& device = *rows.front().device;
   const std::string gpu = rows.front().gpu;
   const auto lifted = pm::lift<scalar>(device);
-  const pm::machine_parameters known = pm::catalog::measured_as(device)->machine->value;
+  const pm::machine_parameters known = pm::catalog::measured_machine_of(device)->machine->value;
   const auto predict = [&](const std::array<scalar, Model::count>& v, std::size_t i) {
     return rows[i].estimate(lifted, Model::from(known, v)).time.value();
   };

@@ -66,7 +66,8 @@ std::vector<double> lent_residuals(const rows& r, const pm::collective_profile& 
   for (const auto& x : r) {
     const pm::accelerator& a = *published::device_named(x.gpu);
     const auto cost = pm::calibrated_collectives_on(
-        a, by_clock ? pm::catalog::lent_collectives(donor, a) : donor, published::kernels_of(x));
+        a, by_clock ? pm::catalog::transferred_collectives(donor, a) : donor,
+        published::kernels_of(x));
     out.push_back(std::log(x.seconds / time_of(x, cost)));
   }
   return out;

@@ -22,7 +22,8 @@ using parameters_by_gpu = std::map<std::string, pm::machine_parameters>;
 
 double log_ratio(const gemm_row& r, const pm::machine_parameters& p,
                  const pm::engine_profile& e = {}) {
-  const auto t = pm::calibrated_estimate(*r.device, r.workload, {p, e}, pm::replaying(r.copies));
+  const auto t =
+      pm::calibrated_estimate(*r.device, r.workload, {p, e}, pm::replay_conditions(r.copies));
   return std::log(r.seconds / t.time.value());
 }
 
@@ -91,7 +92,7 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
     const auto& [device, machine] = machines.at(r.gpu);
     return pm::calibrated_estimate(device, pm::lift<scalar>(r.workload),
                                    {machine, published::narrow_engine(name, v)},
-                                   pm::replaying(scalar(r.copies)))
+                                   pm::replay_conditions(scalar(r.copies)))
         .time.value();
   };
   const auto p = published::of_narrow(name);
@@ -155,7 +156,8 @@ void report_regimes(const std::string& gpu, const rows& data, const pm::machine_
   std::map<std::string, std::vector<double>> regime;
   std::vector<double> cold, bound;
   for (const auto& r : data) {
-    const auto e = pm::calibrated_estimate(*r.device, r.workload, {p}, pm::replaying(r.copies));
+    const auto e =
+        pm::calibrated_estimate(*r.device, r.workload, {p}, pm::replay_conditions(r.copies));
     regime[pm::name_of(e.limiter)].push_back(std::log(r.seconds / e.time.value()));
     if (!r.may_be_warm()) cold.push_back(std::log(r.seconds / e.time.value()));
     bound.push_back(std::log(r.seconds / pm::roofline(*r.device, r.workload).time.value()));

@@ -32,7 +32,8 @@ pm::machine_fit fit_of(const rows& data) {
 }
 
 double log_ratio(const workstation_row& r, const pm::machine_parameters& p) {
-  const auto t = pm::calibrated_estimate(*r.device, r.product(), {p}, pm::replaying(r.copies));
+  const auto t =
+      pm::calibrated_estimate(*r.device, r.product(), {p}, pm::replay_conditions(r.copies));
   return std::log(r.seconds / t.time.value());
 }
 
@@ -45,7 +46,7 @@ void print_unseen(const char* what, const rows& data, const pm::machine_paramete
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     return pm::calibrated_estimate(device, pm::lift<scalar>(data[i].product()),
                                    {pm::machine_parameters_of(v, l2)},
-                                   pm::replaying(scalar(data[i].copies)))
+                                   pm::replay_conditions(scalar(data[i].copies)))
         .time.value();
   };
   auto parameters = pm::fitted_machine_parameters(pm::catalog::rtx_pro_6000);
@@ -78,9 +79,9 @@ void report_products(const rows& data) {
   print_score("without its own profile", "rtx_pro_6000", by_relative);
   print_score("shipped", "rtx_pro_6000", shipped);
   published::print_coverage("rtx_pro_6000", fit.held_out, fit.profile.log_sigma);
-  published::print_coverage(
-      "a loan to it", by_relative,
-      pm::catalog::lent_product_widths(pm::catalog::rtx_pro_6000, pm::catalog::measured_l40s)[0]);
+  published::print_coverage("a loan to it", by_relative,
+                            pm::catalog::transferred_gemm_log_sigmas(
+                                pm::catalog::rtx_pro_6000, pm::catalog::measured_l40s)[0]);
   const auto line = [](const char* name, double value, double error) {
     std::printf("    %-22s %#9.4g +- %.2g\n", name, value, error);
   };
@@ -156,7 +157,7 @@ void report_small_kernels(const std::vector<published::small_kernel_row>& all) {
   }
   const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
   const auto machine = pm::lift<scalar>(pm::catalog::profile_rtx_pro_6000.value);
-  const auto shipped = pm::lift<scalar>(pm::catalog::small_kernels_rtx_pro_6000);
+  const auto shipped = pm::lift<scalar>(pm::catalog::elementwise_kernels_rtx_pro_6000);
   const auto predict = [&](const std::array<scalar, 3>& v, std::size_t i) {
     auto s = shipped;
     s.head_norm_cycles = v[0];
@@ -170,7 +171,7 @@ void report_small_kernels(const std::vector<published::small_kernel_row>& all) {
   std::map<std::string, std::vector<double>> by;
   for (const auto& r : all) {
     const double t = r.predicted(pm::catalog::rtx_pro_6000, pm::catalog::profile_rtx_pro_6000.value,
-                                 pm::catalog::small_kernels_rtx_pro_6000);
+                                 pm::catalog::elementwise_kernels_rtx_pro_6000);
     by[r.layer].push_back(std::log(r.seconds / t));
   }
   for (const auto& [layer, residual] : by) print_score("small kernels, shipped", layer, residual);

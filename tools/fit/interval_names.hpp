@@ -37,11 +37,11 @@ inline double stated_width(const std::string& who) {
   const auto of = [&](pm::profile_part part, auto first, int kinds) {
     for (int k = 0; k < kinds; ++k) {
       const auto kind = static_cast<decltype(first)>(k);
-      if (name == name_of(kind)) return c.note(part).width_of(kind);
+      if (name == name_of(kind)) return c.note(part).log_sigma_of(kind);
     }
     return 0.0;
   };
-  if (about == "gemm") return of(pm::profile_part::products, pm::gemm_kind{}, 6);
+  if (about == "gemm") return of(pm::profile_part::gemms, pm::gemm_kind{}, 6);
   if (about == "attention") return of(pm::profile_part::attention, pm::attention_kind{}, 4);
   if (about == "links") return of(pm::profile_part::links, pm::collective_kind{}, 2);
   return of(pm::profile_part::experts, pm::expert_kind{}, 4);
@@ -58,7 +58,7 @@ struct lent_name {
   double stated() const {
     for (const pm::collective_profile* donor : pm::catalog::measured_collective_profiles) {
       if (!(donor->name == pm::label(by.c_str()))) continue;
-      return pm::catalog::lent_link_widths(
+      return pm::catalog::transferred_link_log_sigmas(
           *donor, *pm::catalog::find_accelerator(chip))[kind == "library" ? 0 : 1];
     }
     return 0.0;

@@ -40,7 +40,7 @@ inline void add_narrow_products(residuals& out, const std::string& engine,
     const auto& [device, machine] = machines.at(r.gpu);
     return calibrated_estimate(device, pm::lift<scalar>(r.workload),
                                {machine, published::narrow_engine(engine, v)},
-                               pm::replaying(scalar(r.copies)))
+                               pm::replay_conditions(scalar(r.copies)))
         .time.value();
   };
   for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {

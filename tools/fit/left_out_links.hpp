@@ -136,8 +136,8 @@ inline void add_lent_links(residuals& out, const std::string& folder) {
       const auto kind = x.nccl() ? pm::collective_kind::library : pm::collective_kind::own_kernels;
       for (const pm::collective_profile* donor : pm::catalog::measured_collective_profiles) {
         if (donor->donor == &a) continue;
-        const auto cost = pm::calibrated_collectives_on(a, pm::catalog::lent_collectives(*donor, a),
-                                                        published::kernels_of(x));
+        const auto cost = pm::calibrated_collectives_on(
+            a, pm::catalog::transferred_collectives(*donor, a), published::kernels_of(x));
         out[std::string(a.name.view()) + ' ' + name_of(kind) + ' ' + donor->name.c_str()].push_back(
             std::log(x.seconds / published::time_of(x, cost)));
       }

@@ -54,7 +54,7 @@ inline void add_products(residuals& out, const std::vector<gemm_row>& rows) {
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     return calibrated_estimate(device, pm::lift<scalar>(rows[i].workload),
                                {pm::machine_parameters_of(v, known.l2_bandwidth)},
-                               pm::replaying(scalar(rows[i].copies)))
+                               pm::replay_conditions(scalar(rows[i].copies)))
         .time.value();
   };
   auto& of = out["gemm " + rows.front().gpu + " sixteen_bit"];

@@ -57,7 +57,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
   const pm::serving_estimate s = serving(r.deployment, r.load, calibration);
   const pm::service_uncertainty& w = calibration.services;
   const auto decode = pm::detail::times_of_decode(r.deployment, s, calibration);
-  const bool dequantised = pm::dequantises_experts(decode) && w.of_dequantised_experts > 0.0;
+  const bool dequantised = pm::dequantises_experts(decode) && w.dequantised_experts > 0.0;
   const pm::parallel_layout& l = r.deployment.layout;
   const std::string service =
       common::cat(r.model, ' ', r.gpu, ' ', r.version, ' ', r.precision, ' ', l.tensor, ' ',
@@ -70,7 +70,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
     out[common::cat(by, ' ', of, ' ', left_out, ' ', quantity, ' ', r.model, ' ', r.gpu)].push_back(
         found);
   };
-  const double more = dequantised ? w.of_dequantised_experts : 0.0;
+  const double more = dequantised ? w.dequantised_experts : 0.0;
   add(dequantised ? "widened" : kind, "token",
       {service, std::log(r.seconds / s.itl.value()), evidence_of(calibration, decode).log_sigma(),
        std::sqrt(w.token * w.token + more * more)});
@@ -138,7 +138,7 @@ inline void add_pools(by_line& out, const std::string& folder) {
     const pm::deployment &prefill = s.pools.prefill.deployment, &decode = s.pools.decode.deployment;
     const pm::calibrated calibration = pm::calibrated_for(decode.device, decode.serving_engine);
     const auto e = serving(s.pools, s.load, calibration);
-    const pm::service_uncertainty w = in_pools(calibration.services);
+    const pm::service_uncertainty w = disaggregated_uncertainty(calibration.services);
     const std::string service = common::cat(
         s.model, ' ', s.precision, ' ', prefill.layout.ranks(), ' ', s.pools.prefill.replicas, ' ',
         decode.layout.ranks(), ' ', decode.layout.data, ' ', s.pools.decode.replicas);

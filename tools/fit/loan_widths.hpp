@@ -29,8 +29,8 @@ inline constexpr named_kind attention[] = {
     {"prefill fp8", static_cast<std::size_t>(pm::attention_kind::low_precision_prefill)}};
 inline constexpr named_kind experts[] = {
     {"experts bf16", static_cast<std::size_t>(pm::expert_kind::as_stored)},
-    {"experts fp8", static_cast<std::size_t>(pm::expert_kind::narrow)},
-    {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::spread)}};
+    {"experts fp8", static_cast<std::size_t>(pm::expert_kind::low_precision)},
+    {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::expert_parallel)}};
 
 /// Whether widths.hpp states its loans; links have a width of their own.
 inline bool is_loan(const std::string& operation) {
@@ -46,19 +46,22 @@ struct width {
 };
 inline width width_of(const std::string& operation, const pm::accelerator& a) {
   using namespace pm::catalog;
-  const measured_machine &by = donor_of(a), &near = nearest_relative_of(a);
-  const bool within = same_generation(a, by.device());
+  const measured_machine &by = gemm_donor_of(a), &near = nearest_donor_of(a);
+  const bool within = is_same_generation(a, by.device());
   for (const auto& [name, kind] : products) {
     if (operation != name) continue;
-    return {lent_product_widths(a, by)[kind], measured_widths_of(by).products[kind], within};
+    return {transferred_gemm_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).gemms[kind],
+            within};
   }
   for (const auto& [name, kind] : attention) {
     if (operation != name) continue;
-    return {lent_attention_widths(a, near)[kind], measured_widths_of(near).attention[kind], within};
+    return {transferred_attention_log_sigmas(a, near)[kind],
+            measured_log_sigmas_of(near).attention[kind], within};
   }
   for (const auto& [name, kind] : experts) {
     if (operation != name) continue;
-    return {lent_expert_widths(a, by)[kind], measured_widths_of(by).experts[kind], within};
+    return {transferred_expert_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).experts[kind],
+            within};
   }
   throw std::invalid_argument("no such operation: " + operation);
 }

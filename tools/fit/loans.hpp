@@ -67,7 +67,7 @@ inline void add_products(by_operation& out, const std::string& folder) {
     const auto p = pm::catalog::transferred_machine_profile(*r.device);
     const auto e = pm::calibrated_estimate(*r.device, r.workload,
                                            {p.value, *pm::catalog::find_engine(r.engine)},
-                                           pm::replaying(r.copies));
+                                           pm::replay_conditions(r.copies));
     out["products " + r.dtype][r.gpu].add(
         r.seconds, pm::roofline(*r.device, r.workload).time.value(), e.time.value(),
         width_of("products " + r.dtype, *r.device).stated);
@@ -110,13 +110,13 @@ inline void add_links(by_operation& out, const std::string& folder) {
       const pm::accelerator& a = *published::device_named(r.gpu);
       const auto& donor = r.gpu == "h100_sxm" ? pm::catalog::collectives_h200_sxm
                                               : pm::catalog::collectives_h100_sxm;
-      const auto cost = pm::calibrated_collectives_on(a, pm::catalog::lent_collectives(donor, a),
-                                                      published::kernels_of(r));
+      const auto cost = pm::calibrated_collectives_on(
+          a, pm::catalog::transferred_collectives(donor, a), published::kernels_of(r));
       const auto kind = r.nccl() ? pm::collective_kind::library : pm::collective_kind::own_kernels;
       out[r.nccl() ? "NCCL" : "engines' all-reduce"][r.gpu].add(
           r.seconds, published::predicted(r).bound,
           pm::collective_time(a.fabric, r.call, cost).time.value(),
-          pm::catalog::lent_link_widths(donor, a)[static_cast<std::size_t>(kind)]);
+          pm::catalog::transferred_link_log_sigmas(donor, a)[static_cast<std::size_t>(kind)]);
     }
   }
 }
@@ -138,10 +138,11 @@ inline std::vector<far_loan> far_loans(const std::string& folder) {
       far_loan found{&a, from};
       for (const auto& r : gemms) {
         if (r.device != &a || r.warmth_unknown() || r.dtype != "bfloat16") continue;
-        const auto e = pm::calibrated_estimate(
-            a, r.workload, {p.value, *pm::catalog::find_engine(r.engine)}, pm::replaying(r.copies));
+        const auto e =
+            pm::calibrated_estimate(a, r.workload, {p.value, *pm::catalog::find_engine(r.engine)},
+                                    pm::replay_conditions(r.copies));
         found.rows.add(r.seconds, r.seconds, e.time.value(),
-                       pm::catalog::lent_product_widths(a, *from)[0]);
+                       pm::catalog::transferred_gemm_log_sigmas(a, *from)[0]);
       }
       if (!found.rows.transferred.empty()) out.push_back(std::move(found));
     }

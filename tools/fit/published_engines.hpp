@@ -139,7 +139,7 @@ class engine_prediction {
                              const pm::elementwise_kernels& counted = {}) {
     for (const engine_row& r : rows) {
       auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
-      if (counted.any()) calibration.elementwise_kernels = counted;
+      if (counted.has_any()) calibration.elementwise_kernels = counted;
       rows_.push_back({pm::lift<point>(r.deployment), pm::lift<point>(r.load),
                        pm::lift<point>(calibration), r.median});
     }

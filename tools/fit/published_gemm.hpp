@@ -103,7 +103,7 @@ pm::basic_engine_profile<T> narrow_engine(std::string_view engine,
                                 .untuned_four_bit_step = v[4] * pm::ns};
   if (narrows_by_rows(engine)) {
     e.quantise_row_cycles = v[5];
-    e.lone_row = v[6] * pm::us;
+    e.single_row_time = v[6] * pm::us;
   } else {
     e.quantise_floor = v[5] * pm::us;
     e.mma_block_scale_share = v[6];
@@ -140,7 +140,7 @@ T widened_time(const gemm_row& r, const pm::basic_accelerator<T>& device,
   const pm::basic_engine_profile<T> e{.dequantisation_floor = v[0] * pm::us,
                                       .dequantisation_cycles = v[1]};
   return pm::calibrated_estimate(device, pm::lift<T>(r.workload), {machine, e},
-                                 pm::replaying(T(r.copies)))
+                                 pm::replay_conditions(T(r.copies)))
       .time.value();
 }
 

@@ -84,7 +84,7 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     const pm::machine_profile profile = pm::catalog::machine_profile_of(*r.device);
     const pm::engine_profile& engine = *pm::catalog::find_engine(r.engine);
     const auto e = pm::calibrated_estimate(*r.device, r.workload, {profile.value, engine},
-                                           perfmodel::replaying(r.copies));
+                                           perfmodel::replay_conditions(r.copies));
     scored_row s;
     s.operation = "gemm";
     s.format = r.dtype;

@@ -194,7 +194,7 @@ void check_whole(const pm::accelerator& a, const json_field& file) {
 
 /// One name for one machine: what was measured of another is not of this.
 void name_apart(pm::accelerator& a, const pm::accelerator& other) {
-  if (a.name == other.name && !pm::catalog::same_machine(a, other))
+  if (a.name == other.name && !pm::catalog::is_same_machine(a, other))
     a.name = pm::label::shortened(cat(a.name.view().substr(0, 39), "_changed"));
 }
 
@@ -203,7 +203,11 @@ void parse(const json_field& file, const std::string& path, read_accelerator& in
   const auto source_of = [&](const json_field* v) {
     if (v == nullptr || (!v->has("basis") && !v->has("source"))) return plain;
     pm::basis how = pm::basis::given;
-    if (v->has("basis")) read_word((*v)["basis"], pm::basis::given, how);
+    if (v->has("basis") && (*v)["basis"].text() == "vendor, by a copy") {
+      how = pm::basis::copied;  // files of version 0.2
+    } else if (v->has("basis")) {
+      read_word((*v)["basis"], pm::basis::given, how);
+    }
     return into.keep(how, v->has("source") ? (*v)["source"].some_text() : plain->text);
   };
   file.object();
@@ -340,7 +344,7 @@ std::string absence_text(const pm::accelerator& a) {
   add(a.dram.capacity.is_stated(), "dram.capacity", "what fits: no serving and no plan");
   add(a.fabric.exists(), "fabric.kind, fabric.bandwidth", "no collectives, no parallel layouts");
   add(!a.fabric.exists() || a.fabric.ranks > 1, "fabric.ranks", "the fabric joins 1: itself alone");
-  add(pm::states_vector_peak(a), "vector.peak.fp32", "element-wise work is bound by memory alone");
+  add(pm::has_vector_peak(a), "vector.peak.fp32", "element-wise work is bound by memory alone");
   add(a.price.is_stated(), "price", "plan counts accelerator hours, no USD");
   const std::string needed = needed_for_prediction(a, profile_part::all);
   if (!needed.empty()) rows.push_back({needed, "no prediction: a bound is all there is"});

@@ -127,7 +127,7 @@ std::string calibrate_runs(const calibrate_request& r) {
   const calibration c =
       calibration_of(d.device, profile_part::all, pm::name_of(d.serving_engine), nullptr);
   const auto found =
-      pm::calibrate_service(runs, c.calibration, pm::catalog::spread_between_services);
+      pm::calibrate_service(runs, c.calibration, pm::catalog::variation_between_services);
   own_service own{.model = d.model.name.c_str(),
                   .by = d.serving_engine,
                   .tensor = d.layout.tensor,

@@ -28,8 +28,8 @@ std::string sentence(const perfmodel::feasibility& f) {
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
                       profile_part part) {
   calibration c = of_machine;
-  c.kinds.sums = answer.sums;
-  if (answer.dequantises) c.kinds.product = perfmodel::gemm_kind::dequantised;
+  c.kinds.kind_of_all_reduces = answer.sums;
+  if (answer.dequantises) c.kinds.kind_of_gemms = perfmodel::gemm_kind::dequantised;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   note.profile = note_of(c, stands_on);
@@ -45,10 +45,11 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
       calibration of_prefills = c;
-      of_prefills.kinds.sums = answer.prompt_sums;
-      of_prefills.kinds.attends = c.kinds.attends == perfmodel::attention_kind::low_precision_decode
-                                      ? perfmodel::attention_kind::low_precision_prefill
-                                      : perfmodel::attention_kind::prefill;
+      of_prefills.kinds.kind_of_all_reduces = answer.prompt_sums;
+      of_prefills.kinds.kind_of_attention =
+          c.kinds.kind_of_attention == perfmodel::attention_kind::low_precision_decode
+              ? perfmodel::attention_kind::low_precision_prefill
+              : perfmodel::attention_kind::prefill;
       const perfmodel::evidence prompt = evidence_of(of_prefills, part, answer.prompt_terms);
       const service_uncertainty widths =
           widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);

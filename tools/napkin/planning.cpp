@@ -8,6 +8,7 @@
 #include <stdexcept>
 
 #include "deployments.hpp"
+#include "thread_pool.hpp"
 
 namespace napkin {
 
@@ -42,7 +43,7 @@ outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
 }
 
 bool is_plain_point(const pm::plan_point& p) {
-  return !p.drafts && !p.prefill;
+  return !p.speculation_index && !p.prefill;
 }
 
 /// What a point says beside its times, by the profiles of the chips that decode.
@@ -112,8 +113,8 @@ class progress_line {
 std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
   std::vector<pm::accelerator> all = q.accelerators;
   if (!q.pools) return all;
-  for (const pm::accelerator& a : q.pools->prefill_on) {
-    if (pm::detail::named_in(q.accelerators, a.name) == nullptr) all.push_back(a);
+  for (const pm::accelerator& a : q.pools->prefill_accelerators) {
+    if (pm::detail::find_accelerator(q.accelerators, a.name) == nullptr) all.push_back(a);
   }
   return all;
 }
@@ -149,7 +150,7 @@ plan_modes modes_of(const request& r, std::optional<mode> wanted) {
 
 /// Throws inconsistent where a request asks for what bounds do not have.
 void require_bound_request(const pm::plan_request& q) {
-  if (!q.targets.has_percentiles() && q.drafts.empty() && !q.pools) return;
+  if (!q.targets.has_percentiles() && q.speculations.empty() && !q.pools) return;
   detail::contradiction(
       "percentiles, drafts and disaggregated are of predictions; allowed: mode calibrated");
 }
@@ -158,7 +159,7 @@ void reduce_to_bounds(pm::plan_request& q) {
   for (auto* target : {&q.targets.ttft, &q.targets.itl, &q.targets.e2e}) {
     if (*target) (*target)->share.reset();
   }
-  q.drafts.clear();
+  q.speculations.clear();
   q.pools.reset();
 }
 
@@ -199,8 +200,10 @@ void add_notes(planned& p) {
 void predict(planned& p, const request& r, const std::vector<found_accelerator>& on) {
   p.calibrations = calibrations_of(p.request, r);
   const auto policy = policy_of(p.calibrations);
-  const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy); };
-  set_result(p, [&](const pm::plan_request& q) { return pm::plan(q, policy, progress_line()); });
+  const thread_pool threads;
+  const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy, threads); };
+  set_result(
+      p, [&](const pm::plan_request& q) { return pm::plan(q, policy, threads, progress_line()); });
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
     const calibration& c =
         calibration_at(p.calibrations, point.accelerator, point.serving_engine).profiles;
@@ -216,8 +219,10 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   add_notes(p);
 }
 void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
-  const plan_again again = [](const pm::plan_request& q) { return pm::plan_bound(q); };
-  set_result(p, [](const pm::plan_request& q) { return pm::plan_bound(q, progress_line()); });
+  const thread_pool threads;
+  const plan_again again = [&](const pm::plan_request& q) { return pm::plan_bound(q, threads); };
+  set_result(
+      p, [&](const pm::plan_request& q) { return pm::plan_bound(q, threads, progress_line()); });
   p.left_out = left_out_of_bound(r, false);
   compare(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
   add_headroom(p, nullptr);

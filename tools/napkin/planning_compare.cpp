@@ -22,8 +22,8 @@ bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
     return false;
   return a.accelerator == b.accelerator && a.precision.name == b.precision.name &&
          a.serving_engine == b.serving_engine && a.layout == b.layout &&
-         a.chunk_tokens == b.chunk_tokens && a.drafts == b.drafts && a.replicas == b.replicas &&
-         a.batch_limit == b.batch_limit;
+         a.chunk_tokens == b.chunk_tokens && a.speculation_index == b.speculation_index &&
+         a.replicas == b.replicas && a.batch_limit == b.batch_limit;
 }
 
 /// Needed over available; of what has no numbers, after all that has.
@@ -48,9 +48,9 @@ accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
   if (r.best) {
     b.point = r.frontier[*r.best];
     b.meets_targets = true;
-  } else if (r.nearest) {
-    b.point = *r.nearest;
-    b.miss = worst_miss_of(q, r.nearest->serving);
+  } else if (r.nearest_point) {
+    b.point = *r.nearest_point;
+    b.miss = worst_miss_of(q, r.nearest_point->serving);
   } else {
     b.reason = nearest_reason(r);
   }
@@ -109,7 +109,7 @@ std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
     add(cat(is_mixed(p) ? cat("prefill on ", p.prefill->accelerator.view()) : "prefill pool", ": ",
             p.prefill->replicas, " x ", layout_text(p.prefill->layout)));
   }
-  if (p.drafts) add(cat("drafts of ", q.drafts[*p.drafts].length));
+  if (p.speculation_index) add(cat("drafts of ", q.speculations[*p.speculation_index].length));
   if (p.chunk_tokens) add(cat("chunks of ", pm::detail::significant(*p.chunk_tokens, 6)));
   return s.empty() ? "-" : s;
 }
@@ -167,11 +167,11 @@ std::string miss_text(const plan_miss& m) {
 
 void lead_with_nearest(planned& p) {
   pm::plan_result& r = p.result;
-  if (r.best || !r.nearest) return;
+  if (r.best || !r.nearest_point) return;
   const auto at = std::find_if(r.frontier.begin(), r.frontier.end(),
-                               [&](const auto& x) { return is_same(x, *r.nearest); });
+                               [&](const auto& x) { return is_same(x, *r.nearest_point); });
   if (at == r.frontier.end()) {
-    r.frontier.insert(r.frontier.begin(), *r.nearest);
+    r.frontier.insert(r.frontier.begin(), *r.nearest_point);
   } else {
     std::rotate(r.frontier.begin(), at, at + 1);
   }
@@ -222,7 +222,7 @@ void add_disaggregation(planned& p, const plan_again& again, const note_of_point
   const pm::plan_point& first = p.result.frontier[p.result.best.value_or(0)];
   pm::plan_request q = p.request;
   q.pools.emplace();
-  q.drafts.clear();
+  q.speculations.clear();
   q.engines = {first.serving_engine};
   std::erase_if(q.accelerators, [&](const auto& a) { return !(a.name == first.accelerator); });
   std::erase_if(q.precisions, [&](const auto& x) {
@@ -285,7 +285,7 @@ std::string disaggregation_text(const planned& p) {
 }
 
 std::string nearest_text(const planned& plan) {
-  const pm::plan_point& p = *plan.result.nearest;
+  const pm::plan_point& p = *plan.result.nearest_point;
   return cat("Nearest (row 1): ", p.replicas, " x ", layout_text(p.layout), " of ",
              p.accelerator.view(), p.prefill ? cat(" (", choices_text(plan.request, p), ")") : "",
              " with ", pm::name_of(p.serving_engine), " in ", p.precision.name.view(), " ",

@@ -15,7 +15,7 @@ namespace pm = perfmodel;
 
 /// How many things somebody must set up beside copies of one layout.
 int parts_of(const pm::plan_point& p) {
-  return (p.prefill ? 4 : 0) + (p.drafts ? 2 : 0) + (p.chunk_tokens ? 1 : 0);
+  return (p.prefill ? 4 : 0) + (p.speculation_index ? 2 : 0) + (p.chunk_tokens ? 1 : 0);
 }
 bool within_one_percent(double a, double b) {
   return std::fabs(a - b) <= 0.01 * std::min(a, b);
@@ -30,7 +30,7 @@ void add_alternative(planned& p, const plan_again& again, const pm::plan_request
           .result;
   plan_alternative x{choice, by, {}, {}};
   if (r.best) x.point = r.frontier[*r.best];
-  if (r.nearest) x.miss = r.miss;
+  if (r.nearest_point) x.miss = r.nearest_miss;
   p.alternatives.push_back(std::move(x));
 }
 
@@ -47,7 +47,8 @@ const char* missed(const pm::plan_request& q, const pm::serving_estimate& s,
                    const std::optional<plan_queue_limits>& limits) {
   if (!s.feasible) return "the service keeps up no more";
   const pm::target_misses m = pm::misses_of(s, q.targets);
-  const pm::duration<> longest = limits ? min(q.longest_wait, limits->wait) : q.longest_wait;
+  const pm::duration<> longest =
+      limits ? min(q.max_queueing_time, limits->wait) : q.max_queueing_time;
   const double wait = s.wait.value() / longest.value();
   const double queue = limits ? s.queued / limits->share : 0.0;
   if (std::max({m.worst(), wait, queue}) <= 1.0) return "";
@@ -102,7 +103,7 @@ void add_engines(planned& p, const plan_again& again) {
       });
     };
     std::erase_if(q.accelerators, lacks_it);
-    if (q.pools) std::erase_if(q.pools->prefill_on, lacks_it);
+    if (q.pools) std::erase_if(q.pools->prefill_accelerators, lacks_it);
     if (!q.accelerators.empty()) add_alternative(p, again, q, pm::name_of(e), "engine");
   }
 }
@@ -130,7 +131,7 @@ bool is_own(const planned& p, pm::number_format f) {
 }  // namespace
 
 double cost_of(const planned& p, const pm::plan_point& point) {
-  return pm::detail::expense(point, p.result.all_priced);
+  return pm::detail::cost_of(point, p.result.all_priced);
 }
 
 std::string cost_text(const planned& p, const pm::plan_point& point) {
@@ -189,8 +190,8 @@ void add_headroom(planned& p, const calibration* c) {
   const auto at = [&](double factor) {
     const pm::service_load l = load_times(own, factor);
     if (c == nullptr) return pm::serving_bound(d, l);
-    return best.drafts ? pm::serving(d, l, pm::speculation_of(q, best), c->calibration)
-                       : pm::serving(d, l, c->calibration);
+    return best.speculation_index ? pm::serving(d, l, pm::speculation_of(q, best), c->calibration)
+                                  : pm::serving(d, l, c->calibration);
   };
   const auto missed_at = [&](double factor) -> std::string {
     return missed(q, at(factor), p.headroom_limits);

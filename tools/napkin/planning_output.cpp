@@ -49,7 +49,7 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
     out["prefill"].update(layout_json(p.prefill->layout));
     out["prefill"]["replicas"] = p.prefill->replicas;
   }
-  if (p.drafts) out["draft_length"] = q.drafts[*p.drafts].length;
+  if (p.speculation_index) out["draft_length"] = q.speculations[*p.speculation_index].length;
   if (p.chunk_tokens) out["chunk_tokens"] = number_json("chunk_tokens", *p.chunk_tokens);
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
@@ -117,7 +117,7 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
         amount_json("usd_per_million_input_tokens", review->per_million_input);
     out["usd_per_million_output_tokens"] =
         amount_json("usd_per_million_output_tokens", review->per_million_output);
-    out["binding"] = pm::name_of(review->binding);
+    out["binding"] = pm::name_of(review->binding_constraint);
   }
   out["limiter"] = pm::name_of(p.serving.decode.limiter);
   if (note != nullptr) note_json(out, *note);
@@ -194,7 +194,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at) {
   if (queues(plan)) row.push_back(queue_column(plan.request, p));
   row.push_back(std::string(pm::name_of(p.serving.decode.limiter)) +
                 (limited_by_wait(p) ? ", then the queue" : ""));
-  row.push_back(pm::name_of(review.binding));
+  row.push_back(pm::name_of(review.binding_constraint));
   return row;
 }
 
@@ -466,7 +466,7 @@ std::string bounds_only_text(const planned& p) {
     }
     if (p.request.targets.has_percentiles())
       s += "  Targets on percentiles are held against the bounds of means.\n";
-    if (!p.request.drafts.empty() || p.request.pools)
+    if (!p.request.speculations.empty() || p.request.pools)
       s += "  They have neither speculative decoding nor disaggregated prefill.\n";
     for (const accelerator_best& b : bounds.best_of_each) {
       if (!b.point) s += wrapped(cat(b.on->name.view(), ": infeasible: ", b.reason), 2);
@@ -502,9 +502,9 @@ json plan_json(const planned& p, const json& object) {
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
   out["frontier"] = std::move(frontier);
-  if (p.result.nearest) {
-    out["nearest"] = point_json(p.request, *p.result.nearest, nullptr, nullptr);
-    out["nearest_miss"] = number_json("nearest_miss", p.result.miss);
+  if (p.result.nearest_point) {
+    out["nearest"] = point_json(p.request, *p.result.nearest_point, nullptr, nullptr);
+    out["nearest_miss"] = number_json("nearest_miss", p.result.nearest_miss);
   }
   json rejected = json::array();
   for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
@@ -526,7 +526,7 @@ std::string plan_text(const planned& p, const json& object) {
        " feasible; " + std::to_string(r.pruned) +
        " more passed over, where another is as cheap and as quick, and sooner.\n" +
        engines_text(p) + "\n";
-  if (!r.best && r.nearest) s += nearest_text(p);
+  if (!r.best && r.nearest_point) s += nearest_text(p);
   if (r.frontier.empty()) {
     s += cat("Nothing fits.\n", alternatives_text(p), "\n");
   } else {
@@ -547,7 +547,7 @@ std::string plan_text(const planned& p, const json& object) {
          summary_text(summary_of_row(p, 0, object), false) + "\n";
   }
   return s + basis_text(p) +
-         (p.request.load.preemption_mode && (p.request.pools || !p.request.drafts.empty())
+         (p.request.load.preemption_mode && (p.request.pools || !p.request.speculations.empty())
               ? "Points with drafts or pools let in no more requests than fit, and evict none.\n"
               : "") +
          "Whether a precision keeps the answers good enough is not judged here.\n";

@@ -51,12 +51,12 @@ std::string searched_text(const planned& p) {
   if (last == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
   if (p.request.queued_limit < 1.0) {
     s += cat(". Limits without --ttft and --longest-wait: a mean wait of ",
-             pm::to_string(p.request.longest_wait), ", and ",
+             pm::to_string(p.request.max_queueing_time), ", and ",
              pm::detail::significant(100.0 * p.request.queued_limit, 2),
              " % of requests queued for KV memory or a running-request slot");
   }
   s += ". ";
-  const auto& fewest = p.result.fewest;
+  const auto& fewest = p.result.fewest_gpus;
   if (!p.result.best || !fewest) return s.substr(0, s.size() - 1);
   const pm::plan_point& best = p.result.frontier[*p.result.best];
   if (fewest->gpus >= best.gpus) {
@@ -71,12 +71,12 @@ std::string searched_text(const planned& p) {
 /// The formats within the targets where the checkpoint's own are not.
 std::string formats_instead(const planned& p) {
   const pm::plan_result& r = p.result;
-  const bool fits = r.nearest.has_value();
+  const bool fits = r.nearest_point.has_value();
   const plan_alternative* cheapest = nullptr;
   double cost = 0.0;
   for (const plan_alternative& x : p.alternatives) {
     if (!x.point) continue;
-    const double usd = pm::detail::expense(*x.point, r.all_priced);
+    const double usd = pm::detail::cost_of(*x.point, r.all_priced);
     if (cheapest != nullptr && usd >= cost) continue;
     cheapest = &x;
     cost = usd;
@@ -165,8 +165,8 @@ json search_json(const planned& p) {
   json search = {{"limits", p.search->limits}, {"ceiling", p.search->ceiling}};
   search["queued_limit"] =
       p.request.queued_limit < 1.0 ? json(p.request.queued_limit) : json(nullptr);
-  search["longest_wait_s"] = number_json("longest_wait_s", p.request.longest_wait.value());
-  search["fewest_gpus"] = p.result.fewest ? json(p.result.fewest->gpus) : json(nullptr);
+  search["longest_wait_s"] = number_json("longest_wait_s", p.request.max_queueing_time.value());
+  search["fewest_gpus"] = p.result.fewest_gpus ? json(p.result.fewest_gpus->gpus) : json(nullptr);
   out["gpu_search"] = std::move(search);
   return out;
 }

@@ -150,7 +150,8 @@ std::vector<pm::plan_precision> with_each(const std::vector<pm::plan_precision>&
       set(p, f);
       rename(p);
       const bool known = std::any_of(out.begin(), out.end(), [&](const pm::plan_precision& x) {
-        return x.name == p.name && x.run_by == p.run_by && x.run_on == p.run_on &&
+        return x.name == p.name && x.only_engine == p.only_engine &&
+               x.only_accelerator == p.only_accelerator &&
                x.weights.linear.format == p.weights.linear.format;
       });
       if (!known) out.push_back(p);
@@ -239,11 +240,11 @@ void set_targets(const request& r, pm::plan_request& q) {
   target("ttft", q.targets.ttft);
   target("itl", q.targets.itl);
   target("e2e", q.targets.e2e);
-  q.longest_wait = r.number("longest_wait") * pm::second;
+  q.max_queueing_time = r.number("longest_wait") * pm::second;
   if (r.has("gpus") || !limits_queue(r)) return;
   const plan_queue_limits limits;
   q.queued_limit = limits.share;
-  q.longest_wait = limits.wait;
+  q.max_queueing_time = limits.wait;
 }
 
 }  // namespace
@@ -303,12 +304,12 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   if (r.has("max_sequences")) q.limits.sequences = r.number("max_sequences");
   q.engines = engines_in(r);
   q.precisions = precisions_of(found, r, q, predicted);
-  q.drafts = drafts_in(in, q.model);
+  q.speculations = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))
     contradiction("kv_link_bytes_per_s is between pools; it needs disaggregated");
   if (r.flag("disaggregated")) {
     q.pools.emplace();
-    for (const found_accelerator& a : prefill_on) q.pools->prefill_on.push_back(*a);
+    for (const found_accelerator& a : prefill_on) q.pools->prefill_accelerators.push_back(*a);
     if (r.has("kv_link_bytes_per_s")) {
       q.pools->link = {.per_device = pm::bandwidth<>::from_value(r.number("kv_link_bytes_per_s"))};
     }

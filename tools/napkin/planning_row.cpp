@@ -81,7 +81,7 @@ summary summary_of_row(const planned& p, std::size_t at, const json& object) {
   const pm::plan_request& q = p.request;
   const pm::plan_point& point = p.result.frontier[at];
   served_load x{pm::deployment_of(q, point), pm::load_of(q, point), {}, {}};
-  if (point.drafts) x.drafts = pm::speculation_of(q, point);
+  if (point.speculation_index) x.drafts = pm::speculation_of(q, point);
   if (point.prefill) x.pools = pm::pools_of(q, point);
   const bool mixed = is_mixed(point);
   const calibration* prompts = mixed ? profiles_of(p, point, point.prefill->accelerator) : nullptr;
@@ -105,7 +105,7 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
   }
   const pm::plan_review& review = x.plan.reviews[x.at];
   std::string s = wrapped(line, 0);
-  s += wrapped("binding constraint: " + binding_text(review.binding), 2);
+  s += wrapped("binding constraint: " + binding_text(review.binding_constraint), 2);
   for (const auto& [what, all] :
        {std::pair{"cost", &review.cost}, std::pair{"ITL", &review.latency}}) {
     const std::string text = elasticities_text(*all);

@@ -22,7 +22,7 @@ perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_
   const perfmodel::calibrated& from = c.calibration;
   const auto source_of = [&from](profile_part p) { return from.note(p).from; };
   perfmodel::basic_calibrated<T> s = perfmodel::lift<T>(from);
-  s.machine = over(from.machine, "profile", source_of(profile_part::products));
+  s.machine = over(from.machine, "profile", source_of(profile_part::gemms));
   s.engine = over(from.engine, "engine", source_of(profile_part::quantisation));
   const auto attention = source_of(profile_part::attention);
   s.attention = over(from.attention, "attention", attention);
@@ -43,7 +43,7 @@ perfmodel::basic_calibrated<T> silicon_of(const calibration& c, const T& weight_
   s.links.kernels = over(from.links.kernels, "engine_all_reduce_kernels", links);
   s.network.profile.value =
       over(from.network.profile.value, "network", source_of(profile_part::network));
-  s.conditions = perfmodel::replaying(weight_copies);
+  s.conditions = perfmodel::replay_conditions(weight_copies);
   return s;
 }
 

@@ -94,7 +94,7 @@ void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
   for (const pm::number_format f : pm::all_formats) {
     if (!pm::supports(a, f)) continue;
     const pm::gemm g{.m = 64, .n = 64, .k = 64, .format = f, .weights = f, .output = f};
-    const double t = pm::calibrated_estimate(a, g, {p}, pm::replaying(1.0)).time.value();
+    const double t = pm::calibrated_estimate(a, g, {p}, pm::replay_conditions(1.0)).time.value();
     if (t > 0.0 && std::isfinite(t)) return;
     throw error(error_code::out_of_range, "the parameters give no time");
   }

@@ -22,7 +22,7 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
   if (part == profile_part::none) return false;
   if (is_of(given, a)) return true;
-  if (const auto* own = catalog::measured_as(a); own != nullptr) {
+  if (const auto* own = catalog::measured_machine_of(a); own != nullptr) {
     // A transferred attention profile is no profile of the accelerator's own.
     if (!own->attention->transferred() || part == profile_part::matrix) return true;
     if (part == profile_part::experts) return catalog::is_measured_amd(a);
@@ -66,10 +66,10 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
                        pm::name_of(pm::facts_of(a.architecture).kind));
   }
   const std::string by = part == profile_part::links ? std::string("by links like its own")
-                         : catalog::is_measured_amd(a) && catalog::measured_as(a) != nullptr
+                         : catalog::is_measured_amd(a) && catalog::measured_machine_of(a) != nullptr
                              ? std::string("by transferred attention and link profiles")
                              : common::cat("by a transferred profile, source GPU ",
-                                           catalog::donor_of(a).device().name.view(), ",");
+                                           catalog::gemm_donor_of(a).device().name.view(), ",");
   return common::cat("A prediction", of_it, "--mode calibrated, ", by, " with a wider interval");
 }
 
@@ -87,7 +87,7 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   c.calibration = pm::calibrated_for(a, pm::find_engine(engine).value_or(pm::engine::none));
   if (is_of(given, a)) {
     c.calibration.machine = given->machine.value;
-    c.calibration.notes[0] = {pm::profile_part::products, nullptr, given->machine.from,
+    c.calibration.notes[0] = {pm::profile_part::gemms, nullptr, given->machine.from,
                               given->machine.log_sigma};
   }
   return c;
@@ -118,7 +118,7 @@ service_uncertainty widths_of(const calibration& c, double kernels, double promp
                               bool pools, const pm::basic_terms<double>& terms) {
   if (c.widths) return *c.widths;
   const pm::service_uncertainty& shipped = c.calibration.services;
-  const pm::service_uncertainty around = pools ? pm::in_pools(shipped) : shipped;
+  const pm::service_uncertainty around = pools ? pm::disaggregated_uncertainty(shipped) : shipped;
   pm::time_by_profile t = c.kinds;
   t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
   return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t)),
@@ -133,8 +133,8 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
   switch (part) {
     case profile_part::none: break;
     case profile_part::matrix:
-      t.products = 1.0 * pm::second;
-      if (terms.time_of("quantise").value() > 0.0) t.product = pm::gemm_kind::eight_bit;
+      t.gemms = 1.0 * pm::second;
+      if (terms.time_of("quantise").value() > 0.0) t.kind_of_gemms = pm::gemm_kind::eight_bit;
       break;
     case profile_part::attention: t.attention = 1.0 * pm::second; break;
     case profile_part::experts: t.experts = 1.0 * pm::second; break;
@@ -143,7 +143,7 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
       t.links = t.network.value() > 0.0 ? terms.time_of("inside") : 1.0 * pm::second;
       break;
     case profile_part::all:
-      t.products = time(operator_class::linear) + time(operator_class::other);
+      t.gemms = time(operator_class::linear) + time(operator_class::other);
       t.attention = time(operator_class::attention);
       t.experts = time(operator_class::experts);
       t.links = terms.time_of("communication");

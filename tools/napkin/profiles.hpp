@@ -47,9 +47,9 @@ struct calibration {
   /// A whole model's weights, what multiplies with them, its cache, and whether experts are spread.
   void runs(const perfmodel::weight_storage& weights, perfmodel::number_format linear,
             perfmodel::number_format experts, const perfmodel::storage_format& cache, bool spread) {
-    kinds.product = perfmodel::gemm_kind_of(linear, weights.linear);
-    kinds.attends = perfmodel::attention_kind_of(cache, false);
-    kinds.expert = perfmodel::expert_kind_of(experts, weights.experts, spread);
+    kinds.kind_of_gemms = perfmodel::gemm_kind_of(linear, weights.linear);
+    kinds.kind_of_attention = perfmodel::attention_kind_of(cache, false);
+    kinds.kind_of_experts = perfmodel::expert_kind_of(experts, weights.experts, spread);
   }
 };
 

@@ -159,13 +159,13 @@ void add_collectives(summary_part& part, const char* name, const pm::collective_
                              " on a link in ", time_text(wire)));
 }
 
-/// What communication_of_pass adds up, each kind with its number and its terms.
+/// What communication_of_step adds up, each kind with its number and its terms.
 template <class Links>
 void add_links(summary_part& part, const pm::deployment& d, const pm::iteration& i, double times,
                double factor, const Links& links) {
   using namespace pm::detail;
   const pm::parallel_layout& l = d.layout;
-  const auto share = share_of(l, i);
+  const auto share = step_share_of(l, i);
   const pm::engine_formats formats = formats_of(d);
   const pm::number_format residual = at_least_16_bits(formats.linear.format);
   collective_memo<double, Links> kept(links);
@@ -194,12 +194,12 @@ void add_links(summary_part& part, const pm::deployment& d, const pm::iteration&
     add_collectives(part, "all-reduces", time_of_collective(d.device.fabric, c, links),
                     cat(with_unit(c.message.quantity()), " over ", l.tensor, " ranks"),
                     times * sums, factor);
-    const double logits = gathered_logits(d, residual, share.logits, kept).value();
+    const double logits = logits_all_gather(d, residual, share.logits, kept).value();
     add_step(part, {"gathered logits",
                     times == 1.0 ? "" : digits(times) + " x " + time_text(factor * logits),
                     times * factor * logits, by_links});
   }
-  const double all = times * factor * communication_of_pass(d, i, kept).value();
+  const double all = times * factor * communication_of_step(d, i, kept).value();
   const double rest = all - (part.time_s - before);
   if (rest > 1e-9 * all) {
     const double n = times * (l.pipeline - 1);
@@ -276,7 +276,7 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   predicted_groups all(policy, times);
   pm::detail::operator_times<double, pm::calibrated> each(d.device, policy);
   pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o, const auto& w) {
-    const auto one = each.of(w, [&]() -> const pm::basic_demand<double>& { return o.demand; });
+    const auto one = each.time_of(w, [&]() -> const pm::basic_demand<double>& { return o.demand; });
     all.add(o, (o.times * one).value(), parts_of(d.device, w, policy));
   });
   pm::detail::visit_elementwise_kernel_times(
@@ -285,7 +285,7 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
       });
   add_amounts(part, d, i, all.all(), times);
   add_links(part, d, i, times, all.factor(), policy);
-  const double n = times * pm::detail::collectives_of_pass(d);
+  const double n = times * pm::detail::collectives_of_step(d);
   const double wait = all.factor() * policy.rank_wait().value();
   add_step(part,
            {"ranks that wait", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
@@ -303,7 +303,7 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
 summary_part bound_pass(const pm::deployment& d, const pm::iteration& i, double times) {
   summary_part part;
   groups all;
-  const auto e = pm::detail::bound_of_pass(d, i, bound_mode{});
+  const auto e = pm::detail::bound_of_step(d, i, bound_mode{});
   const double memory = e.terms["weights"].value() + e.terms["kv_cache"].value();
   const double compute = e.terms["compute"].value();
   pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o) {
@@ -338,7 +338,7 @@ terms_of_screen policy_of(const calibration* c) {
 pm::estimate time_of_step(const pm::deployment& d, const pm::iteration& i,
                           const terms_of_screen& policy) {
   return policy ? pm::detail::prediction_of_step(d, i, *policy, *policy)
-                : pm::detail::bound_of_pass(d, i, bound_mode{});
+                : pm::detail::bound_of_step(d, i, bound_mode{});
 }
 summary_part pass_of(const pm::deployment& d, const pm::iteration& i, const terms_of_screen& policy,
                      double times) {

@@ -52,7 +52,7 @@ width_parts width_parts_of(const outcome<>& answer, const calibration* of_machin
   width_parts out;
   if (of_machine == nullptr || !answer.calibrated) return out;
   calibration c = *of_machine;
-  c.kinds.sums = answer.sums;
+  c.kinds.kind_of_all_reduces = answer.sums;
   out.low = answer.calibrated->range.low.value();
   out.high = answer.calibrated->range.high.value();
   double whole = 0.0;

@@ -65,10 +65,10 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   m.known = true;
   m.device = *found;
   m.fastest = at_its_fastest(m.device, d);
-  m.own_profile = catalog::measured_as(m.device) != nullptr;
+  m.own_profile = catalog::measured_machine_of(m.device) != nullptr;
   m.policy = calibrated_for(m.device);
   m.links = m.policy.links;
-  m.log_sigma = m.policy.note(profile_part::products).log_sigma;
+  m.log_sigma = m.policy.note(profile_part::gemms).log_sigma;
 
   m.memory_latency = m.device.dram.latency.quantity();
   const double in_dram = 2.0 * m.device.l2.capacity.value();

@@ -64,7 +64,7 @@ comparison compare_gemm(const csv_row& r) {
                                                                               weights, g.format, a);
   comparison c = basic(r, "gemm", a);
   const estimate e = calibrated_estimate(a, g, {catalog::machine_profile_of(a).value, *found},
-                                         perfmodel::replaying(copies));
+                                         perfmodel::replay_conditions(copies));
   set(c, a, demand_of(g), e, copies > 0.0 && copies * weights <= 1.5 * a.l2.capacity.quantity());
   c.format = r.text("dtype");
   c.engine = engine;

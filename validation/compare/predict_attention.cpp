@@ -35,7 +35,7 @@ prediction predict_decode(const question& q) {
   w.kv_format = w.format;
   if (const double block = q.number("block_size"); block > 0.0) w.block_size = block;
   calibrated policy = q.on.policy;
-  policy.conditions = replaying(q.warm() ? 1.0 : 0.0);
+  policy.conditions = replay_conditions(q.warm() ? 1.0 : 0.0);
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),
                             "calibrated attention (library kernels)");
   p.shape = shape_of(q, "batch context query_heads kv_heads head_dim splits");

@@ -22,7 +22,7 @@ bool has_fp8_mma(chip_architecture a) {
 
 prediction product(const question& q, const gemm& g, double weight_copies) {
   const estimate e = calibrated_estimate(q.on.device, g, {q.on.policy.machine, {}},
-                                         perfmodel::replaying(weight_copies));
+                                         perfmodel::replay_conditions(weight_copies));
   prediction p = bounded_by(q, demand_of(g), e, "calibrated_gemm");
   p.warm = p.warm || weight_copies > 0.0;
   p.shape = shape_of(q, "m n k");

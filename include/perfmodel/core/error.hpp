@@ -1,4 +1,4 @@
-// What is wrong with an input: a code, the field, its value and what is allowed.
+// Errors of inputs: a code, the field, its value and the allowed range.
 #pragma once
 
 #include <array>
@@ -10,12 +10,12 @@
 #include <perfmodel/units/quantity.hpp>
 #include <string>
 
-// What a number may be: least and most, and the words for what is outside.
+// Allowed ranges of numbers, and the words for a number outside.
 
 namespace perfmodel {
 
 namespace detail {
-// What is divided by is no smaller and nothing is larger, so no quotient of checked inputs overflows.
+// Divisors are no smaller and no number is larger, so no quotient of checked inputs overflows.
 inline constexpr double smallest_quantity = 1e-30;
 inline constexpr double largest_quantity = 1e30;
 inline constexpr double largest_count = 1e15;
@@ -29,7 +29,7 @@ struct allowed_range {
   const char* above = nullptr;  ///< said of a number above `most`: "at most 1e30"
 
   constexpr bool refuses_some() const { return below != nullptr; }
-  /// Whether all of lower .. upper is inside; never where one of them is NaN.
+  /// True if all of lower .. upper is inside; false where one of them is NaN.
   constexpr bool holds(double lower, double upper) const {
     return (static_cast<int>(lower >= least) & static_cast<int>(upper <= most)) != 0;
   }
@@ -105,7 +105,7 @@ inline std::string number_text(double x) {
   return {buffer, static_cast<std::size_t>(n)};
 }
 
-/// Not constexpr on purpose: reaching it in a constant expression is a compile error whose notes
+/// Not constexpr on purpose: a constant expression that reaches it fails to compile, and the notes
 /// show the field and the value.
 [[noreturn]] inline void out_of_range(const char* name, double value, const char* allowed) {
   throw error(error_code::out_of_range,
@@ -131,7 +131,7 @@ constexpr void computes_in(bool supported, const char* accelerator, const char* 
   throw error(code, message);
 }
 
-/// x, all of which the range holds. Errors: out_of_range, by the name.
+/// Returns x if the range holds all of it. Errors: out_of_range, by the name.
 template <Scalar T>
 constexpr const T& inside(const allowed_range& r, const char* name, const T& x) {
   if (!(lower(x) >= r.least)) out_of_range(name, lower(x), r.below_in_words(lower(x)));
@@ -172,7 +172,7 @@ constexpr const auto& within(const char* name, const X& x, double lo, double hi,
   return inside({lo, hi, allowed, allowed}, name, x);
 }
 
-/// What an optional field holds. Errors: out_of_range where it holds nothing.
+/// Value of an optional field. Errors: out_of_range where it is empty.
 template <class X>
 constexpr const X& required(const char* name, const std::optional<X>& x) {
   if (!x) missing(name);
@@ -212,8 +212,8 @@ constexpr void divides(error_code code, const char* part, const T& part_value, c
 
 // A table with an entry for each value of an enumeration.
 
-/// The entry of a value. Errors: out_of_range for what is no value of the enumeration, which a cast or
-/// memory that was never written can make.
+/// Table entry of an enumeration value. Errors: out_of_range for a value outside the enumeration,
+/// from a cast or uninitialised memory.
 template <class Entry, std::size_t Count, class Enum>
 constexpr const Entry& entry_of(const Entry (&table)[Count], Enum value, const char* enumeration) {
   const auto at = static_cast<std::size_t>(value);

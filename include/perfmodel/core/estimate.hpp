@@ -1,4 +1,4 @@
-// What a law answers: a time, the term that limits it, every term by name, and whether it can be.
+// Result of a law: a time, its limiter, named terms and feasibility.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -89,7 +89,7 @@ class basic_terms {
     for (const auto& t : *this) s = max(s, t.time);
     return s;
   }
-  /// The kind of the largest of the first so many terms, per lane.
+  /// Kind of the largest among the first `of` terms, per lane.
   constexpr per_lane<T, perfmodel::limiter> limiting(std::size_t of = 12) const {
     per_lane<T, perfmodel::limiter> out{};
     for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) {

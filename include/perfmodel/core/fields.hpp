@@ -13,12 +13,11 @@
 #include <string_view>
 #include <variant>
 
-// A list that a constant may hold: up to N items in place.
+// A list for constant expressions: up to N items in place.
 
 namespace perfmodel {
 
-/// Up to N items. Who adds asks full() first.
-/// Test: holds what was added, in order, in a constant expression.
+/// Up to N items in place. Callers check full() before push_back().
 template <class X, std::size_t N>
 class short_list {
  public:
@@ -52,8 +51,8 @@ class short_list {
 
 struct source;
 
-/// One field of a spec, as its fields() lists it: f(field::count("batch"), s.batch...). A name alone
-/// allows everything. The range is asked of facts that are stated and of optionals that hold a value.
+/// One field of a spec in its fields() list: f(field::count("batch"), s.batch...). A name alone
+/// allows every value. The range applies to stated facts and to optionals that hold a value.
 struct field {
   const char* name = "";
   allowed_range allowed{};
@@ -77,7 +76,7 @@ struct field {
   }
 };
 
-/// Where a field stands in a nested spec: dram.bandwidth is {&{nullptr, "dram"}, "bandwidth"}.
+/// Path of a field in a nested spec: dram.bandwidth is {&{nullptr, "dram"}, "bandwidth"}.
 struct field_path {
   const field_path* parent = nullptr;
   const char* name = "";
@@ -118,7 +117,7 @@ inline constexpr bool is_short_list<short_list<X, N>> = true;
 inline constexpr const char* item_names[] = {
     "0",  "1",  "2",  "3",  "4",  "5",  "6",  "7",  "8",  "9",  "10", "11", "12", "13", "14", "15",
     "16", "17", "18", "19", "20", "21", "22", "23", "24", "25", "26", "27", "28", "29", "30", "31"};
-/// Holds a quantity and more: a fact its source, a qualified quantity its convention.
+/// A quantity with more: a fact has its source, a qualified quantity its convention.
 template <class X>
 concept HoldsQuantity = requires(const X& x) {
   x.quantity();
@@ -135,7 +134,7 @@ struct rebind<To, S<From>> {
   using type = S<To>;
 };
 
-// A seed takes (path, value), (path, value, source) or (path, value, source, unit).
+// Seeds accept (path, value), (path, value, source) or (path, value, source, unit).
 template <class F, Scalar T>
 constexpr auto seeded(F& seed, const field_path& path, const T& x, const source* from,
                       unit_exponents unit) {
@@ -200,9 +199,8 @@ constexpr void convert(const field_path& path, const From& from, Into& into, F&&
   std::abort();  // the range refuses one of them
 }
 
-/// Looks at each number that a range is given for: notes whether all are inside, or refuses the
-/// first that is not. A named type and no lambda, and few calls deep, for the sake of what compilers
-/// print where a constant expression stops in it.
+/// Checks each number that has a range: notes whether all are inside, or refuses the first outside.
+/// A named type with few nested calls keeps a compiler's constant-expression notes short.
 template <bool Refuse>
 struct check_field {
   field_path at;
@@ -240,7 +238,8 @@ struct check_field {
 
 }  // namespace detail
 
-/// A spec over another scalar, every number passed through seed(path, value[, source or null[, unit]]).
+/// A spec over another scalar, with every number passed through seed(path, value[, source or null[,
+/// unit]]).
 template <Scalar To, class S, class F>
   requires detail::Spec<const S>
 constexpr auto map_scalars(const S& spec, F&& seed) {
@@ -256,10 +255,10 @@ constexpr auto lift(const S& spec) {
   return map_scalars<To>(spec, [](const field_path&, const auto& x) { return To(x); });
 }
 
-/// Refuses the first field that is not what it must be, by its path below `owner`:
-/// "attention.floor is 0; allowed: more than 0". Fields without a range, facts that are not stated
-/// and optionals without a value pass. Every lane of a scalar is looked at. All fields are compared
-/// first, without a branch, and walked one by one only where that fails.
+/// Refuses the first invalid field by its path below `owner`: "attention.floor is 0; allowed: more
+/// than 0". Fields without a range, unstated facts and empty optionals pass; every lane of a scalar
+/// is checked.
+/// All fields are compared first, without a branch, and walked one by one only where that fails.
 /// Errors: out_of_range. Test: tests/unit/fields.cpp, each kind of field and each kind of range.
 template <class S>
   requires detail::Spec<const S>

@@ -1,4 +1,4 @@
-// A short name held by value, so that specs can be copied, changed and returned without care.
+// A short name stored by value, so that each spec owns its name.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +18,7 @@ class label {
     if (s.size() >= text_.size()) detail::fail(error_code::out_of_range, too_long);
     std::copy(s.begin(), s.end(), text_.begin());
   }
-  /// The first 47 characters, for names that others chose.
+  /// First 47 characters of a longer name.
   static constexpr label shortened(std::string_view s) { return label(s.substr(0, 47)); }
   constexpr std::string_view view() const { return std::string_view(text_.data()); }
   constexpr const char* c_str() const { return text_.data(); }

@@ -1,4 +1,4 @@
-// The serving engines whose kernels were measured.
+// The serving engines with measured kernels, and the device memory that each reserves.
 #pragma once
 
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace perfmodel {
 
-/// Whose kernels run: `none` is a plain library, which quantises nothing.
+/// Serving engine. `none` is a plain library, which quantises no activations.
 enum class engine { none, vllm, sglang, trtllm };
 
 constexpr const char* name_of(engine e) {
@@ -18,7 +18,7 @@ constexpr const char* name_of(engine e) {
   return detail::entry_of(names, e, "engine");
 }
 
-/// The engine of a name; tensorrt_llm is another name of trtllm.
+/// Engine of a name; tensorrt_llm is another name of trtllm.
 constexpr std::optional<engine> find_engine(std::string_view name) {
   for (const engine e : {engine::none, engine::vllm, engine::sglang, engine::trtllm}) {
     if (name == name_of(e)) return e;
@@ -27,12 +27,12 @@ constexpr std::optional<engine> find_engine(std::string_view name) {
   return std::nullopt;
 }
 
-// What a serving engine keeps of a device's memory beside weights and KV cache.
+// Device memory that a serving engine reserves in addition to weights and KV cache.
 
-/// The largest pass that an engine is started for: vLLM's max_num_batched_tokens and max_num_seqs,
-/// SGLang's chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens and max_batch_size. What
-/// is not stated is the engine's default on the device. A service lets in no more `sequences` than are stated,
-/// but for SGLang.
+/// Largest engine step: vLLM's max_num_batched_tokens and max_num_seqs, SGLang's
+/// chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens and max_batch_size. An
+/// absent limit is the engine's default on the device. A service admits at most the stated
+/// `sequences`, except with SGLang.
 template <Scalar T = double>
 struct basic_engine_limits {
   std::optional<T> tokens{};
@@ -46,13 +46,13 @@ struct basic_engine_limits {
 };
 using engine_limits = basic_engine_limits<>;
 
-/// What of a model and its layout decides the memory of a pass on one rank.
+/// Dimensions of a model and its layout that decide the memory of an engine step on one rank.
 template <Scalar T = double>
 struct basic_step_dimensions {
   T hidden{};
-  T widest{};  ///< values of a token that its widest feed-forward holds at once
+  T widest{};  ///< most values of a token that a feed-forward stores at once
   T vocabulary{};
-  bytes<> value_bytes = 2.0 * byte;  ///< of the residual stream
+  bytes<> value_bytes = 2.0 * byte;  ///< bytes per value of the residual stream
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -64,14 +64,14 @@ struct basic_step_dimensions {
 };
 using step_dimensions = basic_step_dimensions<>;
 
-/// Parameters of one engine. `logit_bytes` is what its profiling pass holds for each logit that it
-/// samples from: the logit, its copy in 32 bits, and what sorting, soft-max and summing of it take.
+/// Parameters of one engine's memory. `logit_bytes` is the size of its profiling step per sampled
+/// logit: the logit, its 32-bit duplicate, and the buffers for sorting, softmax and summing.
 template <Scalar T = double>
 struct basic_engine_memory {
-  T utilization{};         ///< of the device, or of what is free: see engine_utilization
-  bytes<T> logit_bytes{};  ///< 0: sampling is not part of what is profiled
-  bytes<T> runtime{};      ///< one rank: what the engine counts of contexts and libraries
-  /// Of a rank that has others, over NVLink: NCCL and the buffers of all-reduces.
+  T utilization{};         ///< share of the device, or of its free memory: see engine_utilization
+  bytes<T> logit_bytes{};  ///< 0: sampling is not part of the profiling step
+  bytes<T> runtime{};      ///< contexts and libraries, as the engine counts them on one rank
+  /// NCCL and the buffers of all-reduces on a rank with peers, over NVLink.
   bytes<T> communicators{};
 
   template <class F, class... S>
@@ -84,9 +84,9 @@ struct basic_engine_memory {
 };
 using engine_memory = basic_engine_memory<>;
 
-/// Fitted by tools/fit/fit_memory.cpp to start-up logs; docs/laws/engine_memory.md has the
-/// standard errors. `none` is as vLLM: what a device must spare is no less for want of a name.
-/// TensorRT-LLM's are assumed: no log of it was at hand.
+/// Memory parameters of an engine, fitted by tools/fit/fit_memory.cpp to start-up logs;
+/// docs/laws/engine_memory.md has the standard errors. `none` has vLLM's. TensorRT-LLM's are
+/// assumed, without a log.
 constexpr engine_memory engine_memory_of(engine e) {
   switch (e) {
     case engine::sglang: return {1.0, 0.0 * byte, 0.73 * GiB, 2.1 * GiB};
@@ -97,7 +97,7 @@ constexpr engine_memory engine_memory_of(engine e) {
 
 namespace detail {
 
-/// A step function of the memory, increasing, over any scalar.
+/// An increasing step function of the memory, over any scalar.
 template <Scalar T, class F>
 constexpr T by_capacity(const bytes<T>& capacity, const F& value_at) {
   const T x = T(capacity / lift<T>(GiB));
@@ -124,10 +124,11 @@ constexpr double chunk_of_sglang(double gib) {
 
 }  // namespace detail
 
-/// The limits that an engine starts with, those that are stated first. `small_batches` is what vLLM
-/// does on A100 whatever its memory. Sources: vLLM, engine/arg_utils.py, get_batch_defaults: 8192
-/// tokens and 1024 sequences from 70 GiB on, 2048 and 256 below, of the API server; SGLang,
-/// srt/server_args.py, _handle_gpu_memory_settings; TensorRT-LLM, BuildConfig: 8192 tokens.
+/// Limits that an engine starts with; stated ones take precedence. `small_batches` is vLLM's choice
+/// on A100 whatever its memory.
+/// Sources: vLLM, engine/arg_utils.py, get_batch_defaults: 8192 tokens and 1024 sequences from 70
+/// GiB on, 2048 and 256 below, of the API server; SGLang, srt/server_args.py,
+/// _handle_gpu_memory_settings; TensorRT-LLM, BuildConfig: 8192 tokens.
 /// Test: each of them on 24, 80 and 192 GiB.
 template <Scalar T>
 constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_limits<T>& stated,
@@ -148,12 +149,14 @@ constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_l
           pick(stated.sequences, [&](double gib) { return large(gib) ? 1024.0 : 256.0; })};
 }
 
-/// Peak of the pass that an engine profiles at its start: the widest layer, or the sampler.
+/// Peak memory of the profiling step at an engine's start, in the largest layer or in the sampler:
 /// max(b tokens (3 hidden + widest), logit_bytes sequences vocabulary + b tokens hidden).
-/// In the layer a token has its residual, its normed input and its output beside the feed-forward.
+/// In the layer a token has its residual, its normed input and its output in addition to the
+/// feed-forward. SGLang does not profile: its activations lie outside its utilization, and this is
+/// 0.
 /// Sources: vLLM, v1/worker/gpu_worker.py, determine_available_memory, and gpu_model_runner.py,
-/// profile_run. SGLang does not profile: its activations lie outside its utilization, and this is 0.
-/// Leaves out: encoders of images, weights unpacked for a product, logits of the prompt.
+/// profile_run.
+/// Leaves out: encoders of images, weights unpacked for a GEMM, logits of the prompt.
 /// Tests: Llama 3.1 8B with 20,000 tokens, 2.06 GiB by hand and in the log; 4,096 sequences of
 /// 128,256 logits, 19.1 GiB in the log; never below either part.
 template <Scalar T>
@@ -171,33 +174,36 @@ constexpr bytes<T> profiled_activations(engine e, const basic_engine_memory<T>& 
   return named("kept for activations", max(layer, sampler));
 }
 
-/// What an engine holds outside the allocator of its tensors: runtime, and communicators where there
-/// are other ranks. CUDA graphs are not in it: vLLM takes their 0.1 to 1.1 GiB from what utilization
-/// leaves. Leaves out: the context where vLLM counts it (before 0.7: 0.4 to 1.8 GiB on NVIDIA).
+/// Memory of an engine outside the allocator of its tensors: runtime, and communicators where there
+/// are other ranks. CUDA graphs are not in it: vLLM takes their 0.1 to 1.1 GiB from the memory
+/// outside its utilization.
+/// Leaves out: the context where vLLM counts it (before 0.7: 0.4 to 1.8 GiB on NVIDIA).
 template <Scalar T>
 constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
   return ranks > 1 ? named("kept for the runtime", m.runtime + m.communicators) : m.runtime;
 }
 
-/// Share of the capacity that an engine uses; `kept` are weights, activations and runtime. vLLM: 0.9
-/// of the device. TensorRT-LLM: 0.9 of what they leave free, as a share of all. SGLang:
-/// 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences + 128 ranks) MiB / capacity, at least 10 GiB out of
-/// more than 60. Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction
-/// and _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
+/// Share of the capacity that an engine uses; `reserved` is the memory of weights, activations and
+/// runtime.
+/// vLLM: 0.9 of the device. TensorRT-LLM: 0.9 of the memory left free by `reserved`, as a share of
+/// the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences + 128 ranks) MiB /
+/// capacity, at least 10 GiB out of more than 60.
+/// Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction and
+/// _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
 /// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one.
 template <Scalar T>
 constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
                                const basic_engine_limits<T>& limits, const bytes<T>& capacity,
-                               const bytes<T>& kept, int ranks) {
+                               const bytes<T>& reserved, int ranks) {
   if (e == engine::trtllm) {
-    return scalar_min(T(1.0), T(m.utilization + (1.0 - m.utilization) * T(kept / capacity)));
+    return scalar_min(T(1.0), T(m.utilization + (1.0 - m.utilization) * T(reserved / capacity)));
   }
   if (e != engine::sglang) return m.utilization;
-  const T reserved = 512.0 + 1.5 * scalar_max(*limits.tokens, T(2048.0)) + 2.0 * *limits.sequences +
-                     128.0 * static_cast<double>(ranks);
+  const T runtime_mib = 512.0 + 1.5 * scalar_max(*limits.tokens, T(2048.0)) +
+                        2.0 * *limits.sequences + 128.0 * static_cast<double>(ranks);
   const T least =
       detail::by_capacity(capacity, [](double gib) { return gib > 60.0 ? 10.0 * 1024.0 : 0.0; });
-  const bytes<T> left = scalar_max(reserved, least) * lift<T>(MiB);
+  const bytes<T> left = scalar_max(runtime_mib, least) * lift<T>(MiB);
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
 

@@ -1,4 +1,4 @@
-// How an engine's scheduler fills its iterations.
+// Scheduling rules of serving engines.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -6,10 +6,10 @@
 
 namespace perfmodel {
 
-/// Which tokens an iteration takes. `mixed_chunks`: every sequence decodes, and prompts fill what is
-/// left of the token budget, in chunks. `prefill_first`: prompts that wait run alone, as many as the
-/// budget takes, and decoding stops meanwhile. `static_batches`: requests are started together, and
-/// none joins until the last has ended.
+/// Tokens that an engine step processes. `mixed_chunks`: every sequence decodes, and prefill chunks
+/// fill the rest of the token budget. `prefill_first`: waiting prefills run without decodes, as
+/// many as the budget takes. `static_batches`: requests start at once, and none joins until the
+/// last has ended.
 enum class scheduling { mixed_chunks, prefill_first, static_batches };
 
 constexpr const char* name_of(scheduling s) {
@@ -17,7 +17,7 @@ constexpr const char* name_of(scheduling s) {
   return detail::entry_of(names, s, "scheduling");
 }
 
-/// How the cache of an evicted sequence comes back: computed anew, or from the host's memory.
+/// Restoration of a preempted sequence's cache: recomputed, or swapped in from host memory.
 enum class preemption { recompute, swap };
 
 constexpr const char* name_of(preemption p) {
@@ -25,19 +25,20 @@ constexpr const char* name_of(preemption p) {
   return detail::entry_of(names, p, "preemption");
 }
 
-/// What an engine does unless told otherwise. Sources: vLLM, docs/configuration/optimization.md
-/// (chunked prefill is on wherever it can be); TensorRT-LLM,
-/// docs/source/features/paged-attention-ifb-scheduler.md (prompts run beside answers in one iteration;
-/// whole ones, where vLLM cuts them); SGLang, docs/advanced_features/server_arguments.md
-/// (enable_mixed_chunk is off). `none` is as vLLM.
+/// Default scheduling of an engine; `none` is as vLLM.
+/// Sources: vLLM, docs/configuration/optimization.md (chunked prefill is on wherever it can be);
+/// TensorRT-LLM, docs/source/features/paged-attention-ifb-scheduler.md (prefills and decodes in one
+/// iteration; whole prefills, where vLLM has chunks); SGLang,
+/// docs/advanced_features/server_arguments.md (enable_mixed_chunk is off).
 constexpr scheduling scheduling_of(engine e) {
   return e == engine::sglang ? scheduling::prefill_first : scheduling::mixed_chunks;
 }
 
-/// Whether an engine admits a request that fits with the tokens it has, and lets it grow (TensorRT-LLM
-/// keeps room for the whole answer). Sources: vLLM, v1/core/sched/scheduler.py; SGLang,
-/// managers/schedule_policy.py (a share of the answer to come is counted); TensorRT-LLM,
-/// docs/source/features/paged-attention-ifb-scheduler.md (GUARANTEED_NO_EVICT).
+/// Whether an engine admits a request that fits with its present tokens, and lets it grow.
+/// TensorRT-LLM reserves the KV cache of all output tokens.
+/// Sources: vLLM, v1/core/sched/scheduler.py; SGLang, managers/schedule_policy.py (a share of the
+/// future output is counted); TensorRT-LLM, docs/source/features/paged-attention-ifb-scheduler.md
+/// (GUARANTEED_NO_EVICT).
 constexpr bool grows_into_memory(engine e) {
   return e != engine::trtllm;
 }

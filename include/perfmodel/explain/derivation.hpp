@@ -1,4 +1,4 @@
-// The derivation of an answer, step by step, read off the evaluation that gave it.
+// Derivation of a result, step by step, from the trace of its evaluation.
 #pragma once
 
 #include <algorithm>
@@ -16,21 +16,21 @@ namespace perfmodel {
 
 /// One line of a derivation: `name = formula = numbers = value`, or an input with its source.
 struct derivation_step {
-  std::string name{};     ///< of no other: "flop of attention" where several are called flop
+  std::string name{};     ///< unique: "flop of attention" if several steps are called flop
   std::string formula{};  ///< over the names of earlier steps; empty for an input
-  std::string numbers{};  ///< the same with the values put in
+  std::string numbers{};  ///< the formula with values
   std::string value{};
-  std::string source{};             ///< of inputs
-  std::string symbol{};             ///< what the law calls it: "flop"
-  std::vector<std::size_t> uses{};  ///< which earlier steps are in the formula
+  std::string source{};             ///< source of an input
+  std::string symbol{};             ///< name in the law: "flop"
+  std::vector<std::size_t> uses{};  ///< earlier steps in the formula
 };
 struct derivation {
   std::vector<derivation_step> inputs;
   std::vector<derivation_step> steps;  ///< in the order of evaluation, the result last
 };
 
-/// A spec over `traced`, each number an input named prefix.field with the source of its fact.
-/// Zeros are constants: a field left out is no input.
+/// Converts a spec to `traced`: each number becomes an input named prefix.field, with the source of
+/// its fact. A zero stays a constant.
 template <class S>
 auto trace_inputs(const S& spec, trace& t, const std::string& prefix = {}) {
   return map_scalars<traced>(
@@ -48,13 +48,13 @@ namespace detail {
 class derivation_writer {
  public:
   explicit derivation_writer(const trace& t)
-      : t_(t), first_(first_of_each(t)), place_(t.size(), -1) {}
+      : t_(t), representatives_(find_representatives(t)), positions_(t.size(), -1) {}
 
   derivation write(int root) {
-    if (root >= 0) visit(first_[static_cast<std::size_t>(root)]);
+    if (root >= 0) visit(representatives_[static_cast<std::size_t>(root)]);
     std::vector<named_node> nodes = named_nodes();
-    for (const named_node& n : nodes) uses_.push_back(n.uses);
-    names_ = step_names(std::move(nodes)).give();
+    for (const named_node& n : nodes) operands_.push_back(n.operands);
+    names_ = step_names(std::move(nodes)).make_unique();
     step_at_.resize(order_.size());
     for (const int i : order_) write_step(i);
     return std::move(out_);
@@ -67,17 +67,19 @@ class derivation_writer {
     int binding;  // 3 atom, 2 product, 1 sum
   };
 
-  int same(int i) const { return i < 0 ? i : first_[static_cast<std::size_t>(i)]; }
-  int left(int i) const { return same(t_[i].left); }
-  int right(int i) const { return same(t_[i].right); }
-  bool is_named(int i) const { return t_[i].op == op::step || t_[i].op == op::input; }
-  std::size_t place(int i) const {
-    return static_cast<std::size_t>(place_[static_cast<std::size_t>(i)]);
+  int representative(int i) const {
+    return i < 0 ? i : representatives_[static_cast<std::size_t>(i)];
   }
-  const std::string& name_at(int i) const { return names_[place(i)]; }
+  int left(int i) const { return representative(t_[i].left); }
+  int right(int i) const { return representative(t_[i].right); }
+  bool is_named(int i) const { return t_[i].op == op::step || t_[i].op == op::input; }
+  std::size_t position(int i) const {
+    return static_cast<std::size_t>(positions_[static_cast<std::size_t>(i)]);
+  }
+  const std::string& name_of(int i) const { return names_[position(i)]; }
   std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4, t_[i].name); }
 
-  /// The named nodes below a root, each after what it uses.
+  /// Lists the named nodes below a root, operands first.
   void visit(int root) {
     struct frame {
       int node;
@@ -91,7 +93,7 @@ class derivation_writer {
       if (f.node < 0) continue;
       const auto at = static_cast<std::size_t>(f.node);
       if (f.expanded) {
-        take(f.node);
+        add_named(f.node);
         continue;
       }
       if (seen[at]) continue;
@@ -101,13 +103,14 @@ class derivation_writer {
       stack.push_back({left(f.node), false});
     }
   }
-  void take(int i) {
+  void add_named(int i) {
     if (!is_named(i)) return;
-    const int of = left(i);
-    const bool twice = t_[i].op == op::step && is_named(of) && t_[of].name == t_[i].name;
-    int& at = place_[static_cast<std::size_t>(i)];
-    if (twice) {  // named twice on its way
-      at = place_[static_cast<std::size_t>(of)];
+    const int operand = left(i);
+    const bool is_renamed =
+        t_[i].op == op::step && is_named(operand) && t_[operand].name == t_[i].name;
+    int& at = positions_[static_cast<std::size_t>(i)];
+    if (is_renamed) {  // one step named twice
+      at = positions_[static_cast<std::size_t>(operand)];
       return;
     }
     at = static_cast<int>(order_.size());
@@ -118,14 +121,14 @@ class derivation_writer {
     std::vector<named_node> nodes;
     for (const int i : order_) {
       named_node n{.name = t_[i].name, .value = value_text(i), .is_input = t_[i].op == op::input};
-      if (!n.is_input) n.uses = named_below(left(i));
-      for (const std::size_t j : n.uses) nodes[j].users.push_back(nodes.size());
+      if (!n.is_input) n.operands = find_operands(left(i));
+      for (const std::size_t j : n.operands) nodes[j].users.push_back(nodes.size());
       nodes.push_back(std::move(n));
     }
     return nodes;
   }
-  /// The places of what the formula of a node is written over, each once.
-  std::vector<std::size_t> named_below(int root) const {
+  /// Positions of the named nodes in the formula of a node, each once.
+  std::vector<std::size_t> find_operands(int root) const {
     std::vector<std::size_t> found;
     std::set<int> seen;
     std::vector<int> todo{root};
@@ -136,8 +139,8 @@ class derivation_writer {
       if (!is_named(i)) {
         todo.push_back(right(i));
         todo.push_back(left(i));
-      } else if (std::find(found.begin(), found.end(), place(i)) == found.end()) {
-        found.push_back(place(i));
+      } else if (std::find(found.begin(), found.end(), position(i)) == found.end()) {
+        found.push_back(position(i));
       }
     }
     return found;
@@ -145,7 +148,7 @@ class derivation_writer {
 
   void write_step(int i) {
     const trace::node& n = t_[i];
-    derivation_step s{.name = name_at(i), .value = value_text(i), .symbol = n.name};
+    derivation_step s{.name = name_of(i), .value = value_text(i), .symbol = n.name};
     if (n.op == op::input) {
       s.source = n.source;
       out_.inputs.push_back(std::move(s));
@@ -154,10 +157,10 @@ class derivation_writer {
     expression e = express(left(i), &n.unit);
     s.formula = std::move(e.names);
     s.numbers = std::move(e.numbers);
-    for (const std::size_t j : uses_[place(i)]) {
+    for (const std::size_t j : operands_[position(i)]) {
       if (t_[order_[j]].op == op::step) s.uses.push_back(step_at_[j]);
     }
-    step_at_[place(i)] = out_.steps.size();
+    step_at_[position(i)] = out_.steps.size();
     out_.steps.push_back(std::move(s));
   }
 
@@ -167,7 +170,7 @@ class derivation_writer {
 
   static bool flattens(op o) { return o == op::minimum || o == op::maximum; }
 
-  /// What a node is written over: its sides; min(min(a, b), c) is written min(a, b, c).
+  /// Operands of a node as printed: min(min(a, b), c) becomes min(a, b, c).
   std::vector<int> operands(int i) const {
     const op outer = t_[i].op;
     std::vector<int> todo{right(i), left(i)}, out;
@@ -200,23 +203,23 @@ class derivation_writer {
     }
     return {std::string(name) + "(" + names + ")", std::string(name) + "(" + numbers + ")", 3};
   }
-  /// A constant has the unit of the sum that it is in, where that is known.
+  /// Name of a node; a constant has the unit of its sum, if known.
   expression atom(int i, const unit_exponents* unit) const {
-    if (t_[i].op != op::constant) return {name_at(i), value_text(i), 3};
+    if (t_[i].op != op::constant) return {name_of(i), value_text(i), 3};
     const std::string s = unit != nullptr && t_[i].value != 0.0 ? to_string(t_[i].value, *unit, 4)
                                                                 : significant(t_[i].value, 4);
     return {s, s, 3};
   }
   static bool is_sum(op o) { return o == op::add || o == op::subtract || flattens(o); }
-  /// The unit of what a sum of these is, by one of them that has a name, or by the step that it makes.
-  const unit_exponents* unit_of_sum(const std::vector<int>& below,
+  /// Unit of a sum: that of a named operand, else that of the step.
+  const unit_exponents* unit_of_sum(const std::vector<int>& operands,
                                     const unit_exponents* whole) const {
-    for (const int i : below) {
+    for (const int i : operands) {
       if (is_named(i)) return &t_[i].unit;
     }
     return whole;
   }
-  static expression written(op o, const parts& p) {
+  static expression print(op o, const parts& p) {
     switch (o) {
       case op::constant:
       case op::input:
@@ -240,13 +243,13 @@ class derivation_writer {
     return {};
   }
 
-  /// The formula of a node down to named steps and inputs. Input may make it as deep as it likes, hence a
-  /// stack of its own.
+  /// Formula of a node down to named steps and inputs. Uses an explicit stack, since inputs decide
+  /// the depth.
   expression express(int root, const unit_exponents* whole) const {
     struct frame {
       int node;
-      std::size_t operands;        // that are written; 0: not yet
-      const unit_exponents* unit;  // where it is known
+      std::size_t operands;        // printed operands; 0: none yet
+      const unit_exponents* unit;  // null: unknown
     };
     std::vector<frame> todo{{root, 0, whole}};
     std::vector<expression> done;
@@ -262,7 +265,7 @@ class derivation_writer {
         todo.push_back({f.node, below.size(), nullptr});
         for (auto i = below.rbegin(); i != below.rend(); ++i) todo.push_back({*i, 0, unit});
       } else {
-        expression e = written(o, parts(done).last(f.operands));
+        expression e = print(o, parts(done).last(f.operands));
         done.resize(done.size() - f.operands);
         done.push_back(std::move(e));
       }
@@ -271,19 +274,19 @@ class derivation_writer {
   }
 
   const trace& t_;
-  std::vector<int> first_;  // of each node the one that stands for it
-  std::vector<int> place_;  // of named nodes, in order_ and names_
+  std::vector<int> representatives_;
+  std::vector<int> positions_;  // positions of named nodes in order_ and names_
   std::vector<int> order_;
-  std::vector<std::vector<std::size_t>> uses_;
+  std::vector<std::vector<std::size_t>> operands_;
   std::vector<std::string> names_;
-  std::vector<std::size_t> step_at_;  // by place
+  std::vector<std::size_t> step_at_;  // index in out_.steps by position
   derivation out_;
 };
 
 }  // namespace detail
 
-/// The derivation of a traced result: its inputs with their sources, and every named step.
-/// Postcondition: the last step's value is the result's, since both are one evaluation.
+/// Derivation of a traced result: its inputs with their sources, and every named step.
+/// Postcondition: the last step has the value of the result, from the same evaluation.
 template <class U>
 derivation derivation_of(const bu::quantity<U, traced>& result) {
   if (result.value().tape() == nullptr) return {};
@@ -294,7 +297,7 @@ inline derivation derivation_of(const traced& result) {
   return detail::derivation_writer(*result.tape()).write(result.node());
 }
 
-/// The derivation as lines of text, inputs first; `with_numbers` shows each formula with its values.
+/// Derivation as lines of text, inputs first; `with_numbers` adds each formula with its values.
 inline std::string to_string(const derivation& d, bool with_numbers = true) {
   std::string s;
   for (const auto& i : d.inputs) {

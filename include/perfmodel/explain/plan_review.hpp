@@ -1,4 +1,4 @@
-// Why a point of a plan is as it is: what holds it back, what its cost depends on, whose tokens cost what.
+// Review of a plan's point: its binding constraint, its elasticities and its price per token.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +9,12 @@
 
 namespace perfmodel {
 
-/// What stands in the way of a fuller batch, which would cost less: `load`: there are no more requests.
-/// `latency`: nothing; a fuller batch costs less and is slower, so that this point buys latency. Of
-/// pools, the stage that is busiest.
+/// Binding constraint: what prevents a larger batch, which would cost less per token. With a
+/// prefill pool it is the busiest stage.
 enum class plan_constraint {
-  latency,
+  latency,  ///< none: a larger batch costs less and is slower, within the targets
   memory,
-  load,
+  load,  ///< no more requests
   ttft,
   itl,
   e2e,
@@ -33,13 +32,13 @@ constexpr const char* name_of(plan_constraint c) {
   return detail::entry_of(names, c, "plan_constraint");
 }
 
-/// Elasticities are d ln(result) / d ln(resource): -1 halves the result where the resource doubles.
-/// `binding` says what `usd` per token would fall with, were it looser.
+/// Review of a point. An elasticity is d ln(result) / d ln(resource): -1 halves the result where
+/// the resource doubles.
 struct plan_review {
-  plan_constraint binding = plan_constraint::latency;
-  std::array<elasticity, 7> cost{};     ///< of the price of a token, or of device time
-  std::array<elasticity, 7> latency{};  ///< of the inter-token latency
-  double input_share = 0.0;             ///< of the device time of a request, its prompt's
+  plan_constraint binding_constraint = plan_constraint::latency;
+  std::array<elasticity, 7> cost{};     ///< elasticities of cost, or of device time, per token
+  std::array<elasticity, 7> latency{};  ///< elasticities of the inter-token latency
+  double input_share = 0.0;             ///< prefill's share of a request's device time
   std::optional<money<>> per_million_input{};
   std::optional<money<>> per_million_output{};
 };
@@ -50,45 +49,47 @@ inline constexpr std::array<const char*, 6> plan_resources = {"matrix.peak",    
                                                               "dram.bandwidth", "dram.capacity",
                                                               "l2.bandwidth",   "fabric.bandwidth"};
 
-/// An accelerator with so many times as much of one of them.
+/// Accelerator with one of plan_resources multiplied by a factor.
 template <Scalar T>
-basic_accelerator<T> with_more(const basic_accelerator<T>& a, std::size_t resource, double factor) {
+basic_accelerator<T> scale_resource(const basic_accelerator<T>& a, std::size_t resource,
+                                    double factor) {
   return map_scalars<T>(a, [&](const field_path& path, const T& x) -> T {
-    const std::size_t of[] = {0, 1, 2, 4, 5};
-    const std::size_t known = resource_of(path);
-    const bool own = known < 5 ? of[known] == resource : resource == 3 && path.is("dram.capacity");
-    return own ? factor * x : x;
+    const std::size_t plan_indices[] = {0, 1, 2, 4, 5};
+    const std::size_t index = resource_of(path);
+    const bool is_scaled =
+        index < 5 ? plan_indices[index] == resource : resource == 3 && path.is("dram.capacity");
+    return is_scaled ? factor * x : x;
   });
 }
 
-/// So many times as much of a resource, of every chip of a point.
+/// Change of one resource in every accelerator of a point.
 struct plan_change {
   std::size_t resource = 0;
   double factor = 1.0;
 
   template <Scalar T>
-  basic_accelerator<T> of(const basic_accelerator<T>& a) const {
-    return factor == 1.0 ? a : with_more(a, resource, factor);
+  basic_accelerator<T> apply(const basic_accelerator<T>& a) const {
+    return factor == 1.0 ? a : scale_resource(a, resource, factor);
   }
 };
 
-/// A point of a request, served again: on other devices, with other batches. `prefill` serves the prompts of
-/// pools.
-template <class Serve>
+/// Review by serving a point again with other devices and batches; `prefills` evaluates its prefill
+/// pool.
+template <class Evaluator>
 class plan_reviewer {
  public:
-  plan_reviewer(const plan_request& q, const plan_point& p, const Serve& serve,
-                const Serve& prefill)
-      : q_(q), p_(p), serve_(serve), prefill_(prefill), device_(accelerator_of(q, p)) {}
+  plan_reviewer(const plan_request& q, const plan_point& p, const Evaluator& evaluator,
+                const Evaluator& prefills)
+      : q_(q), p_(p), evaluator_(evaluator), prefills_(prefills), device_(accelerator_of(q, p)) {}
 
   plan_review review() const {
     plan_review out;
-    out.binding = binding();
-    elasticities_into(out);
-    out.input_share = input_share();
+    out.binding_constraint = find_binding_constraint();
+    set_elasticities(out);
+    out.input_share = compute_input_share();
     if (p_.cost_per_million) {
       const double input = q_.load.input_tokens, output = q_.load.output_tokens;
-      const money<> request_cost = output * *p_.cost_per_million;  // of a million requests
+      const money<> request_cost = output * *p_.cost_per_million;  // one million requests
       out.per_million_input = out.input_share / input * request_cost;
       out.per_million_output = (1.0 - out.input_share) / output * request_cost;
     }
@@ -96,37 +97,40 @@ class plan_reviewer {
   }
 
  private:
-  deployment on(const plan_change& c) const {
-    return deployment_of(q_, c.of(device_), p_.precision, p_.layout, p_.serving_engine,
+  deployment change_device(const plan_change& c) const {
+    return deployment_of(q_, c.apply(device_), p_.precision, p_.layout, p_.serving_engine,
                          p_.chunk_tokens);
   }
 
   serving_estimate serve(const plan_change& c, const service_load& l) const {
-    if constexpr (Serve::predicts) {
+    const deployment d = change_device(c);
+    if constexpr (Evaluator::predicts) {
       if (p_.prefill) return serve_pools(c, l);
-      const deployment d = on(c);
-      if (p_.drafts) return serve_(d, l, speculation_on(q_.drafts[*p_.drafts], d));
+      if (p_.speculation_index) {
+        return evaluator_.serve_speculation(
+            d, l, speculation_for(q_.speculations[*p_.speculation_index], d));
+      }
     }
-    return serve_(on(c), l);
+    return evaluator_.serve(d, l);
   }
   disaggregated_estimate serve_pools(const plan_change& c, const service_load& l) const {
     disaggregated pools = pools_of(q_, p_);
-    accelerator& prompts = pools.prefill.deployment.device;
-    accelerator& answers = pools.decode.deployment.device;
-    prompts = c.of(prompts);
-    answers = c.of(answers);
-    if (const auto link = link_of(*q_.pools, prompts, answers, p_.gpus)) pools.link = *link;
-    if constexpr (Serve::predicts) return serve_.apart(pools, l, prefill_);
+    accelerator& prefill = pools.prefill.deployment.device;
+    accelerator& decode = pools.decode.deployment.device;
+    prefill = c.apply(prefill);
+    decode = c.apply(decode);
+    if (const auto link = link_of(*q_.pools, prefill, decode, p_.gpus)) pools.link = *link;
+    if constexpr (Evaluator::predicts) return evaluator_.serve_pools(pools, l, prefills_);
     return {};
   }
 
-  plan_constraint binding() const {
-    if (p_.prefill) return busiest();
+  plan_constraint find_binding_constraint() const {
+    if (p_.prefill) return busiest_stage();
     const service_load own = load_of(q_, p_);
     service_load fuller = own;
-    const bool closed = q_.load.is_closed();
-    if (closed && memory_binds()) return plan_constraint::memory;
-    if (closed && own.concurrency() > p_.batch_limit) {
+    const bool is_closed = q_.load.is_closed();
+    if (is_closed && is_memory_bound()) return plan_constraint::memory;
+    if (is_closed && own.concurrency() > p_.batch_limit) {
       fuller.batch_limit = 2.0 * p_.batch_limit;
     } else {
       if (p_.replicas == 1) return plan_constraint::load;
@@ -143,15 +147,15 @@ class plan_reviewer {
     if (miss.itl >= miss.of_targets()) return plan_constraint::itl;
     return miss.ttft >= miss.e2e ? plan_constraint::ttft : plan_constraint::e2e;
   }
-  /// Whether nothing but memory keeps more sequences out: a tenth more of it lets some in.
-  bool memory_binds() const {
-    service_load free = load_of(q_, p_);
-    free.batch_limit = q_.load.batch_limit;
-    const auto batch = [&](double memory) { return serve({3, memory}, free).batch; };
-    const double as_it_is = batch(1.0);
-    return as_it_is <= 1.005 * p_.serving.batch && batch(1.1) > 1.005 * as_it_is;
+  /// Whether memory alone limits the batch: 10 % more memory admits more sequences.
+  bool is_memory_bound() const {
+    service_load unlimited = load_of(q_, p_);
+    unlimited.batch_limit = q_.load.batch_limit;
+    const auto batch_with = [&](double memory) { return serve({3, memory}, unlimited).batch; };
+    const double batch = batch_with(1.0);
+    return batch <= 1.005 * p_.serving.batch && batch_with(1.1) > 1.005 * batch;
   }
-  plan_constraint busiest() const {
+  plan_constraint busiest_stage() const {
     switch (serve_pools({}, load_of(q_, p_)).binding) {
       case service_stage::prefill: return plan_constraint::prefill_pool;
       case service_stage::transfer: return plan_constraint::transfer;
@@ -159,87 +163,85 @@ class plan_reviewer {
     }
   }
 
-  /// Central differences over 2 %; where memory holds the batch back, it grows with the capacity.
-  void elasticities_into(plan_review& out) const {
+  /// Central differences over 2 %; a batch that is memory-bound grows with the capacity.
+  void set_elasticities(plan_review& out) const {
     service_load l = load_of(q_, p_);
-    if (out.binding == plan_constraint::memory) l.batch_limit = q_.load.batch_limit;
+    if (out.binding_constraint == plan_constraint::memory) l.batch_limit = q_.load.batch_limit;
     constexpr double step = 0.01;
-    const double width = std::log((1.0 + step) / (1.0 - step));
+    const double log_ratio = std::log((1.0 + step) / (1.0 - step));
     for (std::size_t i = 0; i < plan_resources.size(); ++i) {
       const serving_estimate more = serve({i, 1.0 + step}, l);
       const serving_estimate less = serve({i, 1.0 - step}, l);
-      const bool fits = more.feasible && less.feasible;
-      const auto over = [&](double high, double low) {
-        return fits ? std::log(high / low) / width : 0.0;
+      const bool are_feasible = more.feasible && less.feasible;
+      const auto slope = [&](double high, double low) {
+        return are_feasible ? std::log(high / low) / log_ratio : 0.0;
       };
-      out.cost[i] = {plan_resources[i], over(less.output_rate.value(), more.output_rate.value())};
-      out.latency[i] = {plan_resources[i], over(more.itl.value(), less.itl.value())};
+      out.cost[i] = {plan_resources[i], slope(less.output_rate.value(), more.output_rate.value())};
+      out.latency[i] = {plan_resources[i], slope(more.itl.value(), less.itl.value())};
     }
     out.cost.back() = {"price", p_.cost_per_million ? 1.0 : 0.0};
     out.latency.back() = {"price", 0.0};
   }
 
-  /// P / (P + O D / B), with P the time of a prompt alone, and D that of an iteration of B sequences
-  /// without prompts, for each of the O tokens that it emits; of pools, their shares of the devices, or
-  /// of what these cost, where they are of two kinds.
-  double input_share() const {
+  /// P / (P + O D / B): P is the unloaded prefill time, O the output tokens, D the decode time of
+  /// an engine step with B sequences. With a prefill pool: its share of the devices, or of their
+  /// price if the pools have two accelerators.
+  double compute_input_share() const {
     if (p_.prefill) {
-      const double prompts = p_.prefill->replicas * p_.prefill->layout.ranks();
-      const accelerator& on = prefill_accelerator_of(q_, p_);
-      if (on.name == device_.name || !p_.cost_per_million) return prompts / p_.gpus;
-      const double of_prefills = prompts * on.price.value();
-      return of_prefills / (of_prefills + (p_.gpus - prompts) * device_.price.value());
+      const double prefills = p_.prefill->replicas * p_.prefill->layout.ranks();
+      const accelerator& device = prefill_accelerator_of(q_, p_);
+      if (device.name == device_.name || !p_.cost_per_million) return prefills / p_.gpus;
+      const double prefill_price = prefills * device.price.value();
+      return prefill_price / (prefill_price + (p_.gpus - prefills) * device_.price.value());
     }
     const serving_estimate& s = p_.serving;
-    const double mixed = s.decode.time.value();
-    double alone = 1.0;
-    if constexpr (Serve::predicts) {
-      alone = 1.0 - s.decode.terms.time_of("prompts").value() / mixed;
+    const double step_time = s.decode.time.value();
+    double decode_share = 1.0;
+    if constexpr (Evaluator::predicts) {
+      decode_share = 1.0 - s.decode.terms.time_of("prompts").value() / step_time;
     } else {
       const iteration i{(std::max)(1.0, s.batch),
                         q_.load.input_tokens + q_.load.output_tokens / 2.0};
-      alone = serve_.pass(on({}), i).time.value() / mixed;
+      decode_share = evaluator_.step(change_device({}), i).time.value() / step_time;
     }
-    const double answer = q_.load.output_tokens * alone * s.itl.value() / s.batch;
-    const double prompt = s.prefill.time.value();
-    return prompt / (prompt + answer);
+    const double decode = q_.load.output_tokens * decode_share * s.itl.value() / s.batch;
+    const double prefill = s.prefill.time.value();
+    return prefill / (prefill + decode);
   }
 
   const plan_request& q_;
   const plan_point& p_;
-  const Serve& serve_;
-  const Serve& prefill_;
+  const Evaluator& evaluator_;
+  const Evaluator& prefills_;
   const accelerator& device_;
 };
 
 }  // namespace detail
 
-/// Why a point of plan_bound is as it is: the point with a fuller batch (twice its limit, where requests
-/// wait; else one replica fewer) says what binds, or memory, where a tenth more lets more in; every resource
-/// of the accelerator, 1 % more and less, says how its cost and its inter-token latency depend on it, at the
-/// same batch limit; of pools of two kinds of chip, that resource of both. A request costs I x per input
-/// token + O x per output token, divided by the device time of prompts and of answers.
-/// Leaves out: prompts that share an iteration, which cost less than one alone.
+/// Review of a point of plan_bound. The binding constraint is memory if 10 % more of it admits more
+/// requests; else a larger batch (twice the limit while requests queue, else one replica fewer)
+/// shows which target or limit fails. Elasticities of cost and ITL are central differences of 1 %
+/// in each resource at equal batch limit, in both pools. A request costs I x price per input token
+/// + O x price per output token, in proportion to the device time of prefill and decode.
+/// Leaves out: prefills that share an engine step, which cost less than a single one.
 /// Errors: a point of another request.
-/// Tests: by hand on data sheets, a step that DRAM binds has -1 there; the two prices sum to the cost of
-/// a request; a point with a target just above its own ITL is held by that target.
-template <class Bound = detail::bound_of_plan>
+/// Tests: by hand on data sheets, a DRAM-bound step has -1 at dram.bandwidth; the two prices add up
+/// to the cost of a request; a target just above the ITL of a point is its binding constraint.
+template <class Bound = detail::bound_evaluator>
 plan_review review_of_bound(const plan_request& q, const plan_point& p) {
-  const Bound serve{};
-  return detail::plan_reviewer(q, p, serve, serve).review();
+  const Bound evaluator{};
+  return detail::plan_reviewer(q, p, evaluator, evaluator).review();
 }
-/// The same of plan(q, policy), with the policy of the point's accelerator and engine.
+/// Review of a point of plan(q, policy).
 template <class Policy>
 plan_review review_of(const plan_request& q, const plan_point& p, const Policy& policy) {
-  const auto& calibration =
-      detail::policy_on(policy, detail::accelerator_of(q, p), p.serving_engine);
-  const auto& links = detail::links_of<double>(calibration);
-  const detail::prediction_of_plan serve(calibration, links, p.serving_engine);
-  const accelerator& on = detail::prefill_accelerator_of(q, p);
-  const auto& of_prefills = detail::policy_on(policy, on, p.serving_engine);
-  const auto& wires = detail::links_of<double>(of_prefills);
-  const detail::prediction_of_plan prefill(of_prefills, wires, p.serving_engine);
-  return detail::plan_reviewer(q, p, serve, prefill).review();
+  const auto evaluator_of = [&](const accelerator& a) {
+    return detail::prediction_evaluator(detail::policy_for(policy, a, p.serving_engine),
+                                        p.serving_engine);
+  };
+  const auto decode = evaluator_of(detail::accelerator_of(q, p));
+  const auto prefill = evaluator_of(detail::prefill_accelerator_of(q, p));
+  return detail::plan_reviewer(q, p, decode, prefill).review();
 }
 
 }  // namespace perfmodel

@@ -27,8 +27,8 @@ constexpr collective_kind kind_of_sums(const basic_deployment<T>& d, const basic
   basic_schedule<T> s;
   s.algorithm = collective_algorithm::one_shot;
   s.ranks = d.layout.tensor;
-  s.among_others = true;
-  const double message = mid(detail::share_of(d.layout, i).rows) * mid(d.model.hidden) *
+  s.is_one_of_several = true;
+  const double message = mid(detail::step_share_of(d.layout, i).rows) * mid(d.model.hidden) *
                          bytes_of(residual_format(d)).value();
   const bool own = d.layout.tensor > 1 && calibration.selects(d.device.fabric, s) &&
                    message <= mid(calibration.links.kernels.largest.value());
@@ -48,29 +48,30 @@ namespace detail {
 /// runs at the machine's share of DRAM bandwidth, which is of the same profile as its products.
 template <Scalar T>
 constexpr basic_time_by_profile<T> times_of_pass(const basic_deployment<T>& d,
-                                                 const basic_estimate<T>& e, collective_kind sums,
+                                                 const basic_estimate<T>& e,
+                                                 collective_kind kind_of_all_reduces,
                                                  bool of_prefills = false) {
   basic_time_by_profile<T> by;
-  by.sums = sums;
+  by.kind_of_all_reduces = kind_of_all_reduces;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
     duration<T>& of = name == name_of(operator_class::attention) ? by.attention
                       : name == name_of(operator_class::experts) ? by.experts
                       : name == "communication"                  ? by.links
-                                                                 : by.products;
+                                                                 : by.gemms;
     of += t.time;
   }
   const engine_formats f = formats_of(d);
-  by.product = gemm_kind_of(f.linear.format, f.weights.linear);
-  by.attends = attention_kind_of(f.kv, of_prefills);
-  by.expert = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
+  by.kind_of_gemms = gemm_kind_of(f.linear.format, f.weights.linear);
+  by.kind_of_attention = attention_kind_of(f.kv, of_prefills);
+  by.kind_of_experts = expert_kind_of(f.experts.format, f.weights.experts, d.layout.expert > 1);
   return by;
 }
 template <Scalar T>
 constexpr evidence evidence_of_pass(const basic_deployment<T>& d, const basic_estimate<T>& e,
-                                    const basic_calibrated<T>& calibration, collective_kind sums,
-                                    bool of_prefills = false) {
-  return evidence_of(calibration, times_of_pass(d, e, sums, of_prefills));
+                                    const basic_calibrated<T>& calibration,
+                                    collective_kind kind_of_all_reduces, bool of_prefills = false) {
+  return evidence_of(calibration, times_of_pass(d, e, kind_of_all_reduces, of_prefills));
 }
 
 /// Of a service: of its mean pass, and of a prompt on its own.

@@ -1,4 +1,4 @@
-// A number that remembers how it was computed: the scalar behind every printed derivation.
+// Scalar that records its evaluation: the source of every printed derivation.
 #pragma once
 
 #include <perfmodel/scalar/math.hpp>
@@ -8,8 +8,8 @@
 
 namespace perfmodel {
 
-/// What traced numbers write to: one node per operation, in the order of evaluation. A node refers
-/// to earlier nodes by index; operand -1 is none. Keep it alive as long as its numbers.
+/// Record of an evaluation over `traced`: one node per operation, in order. A node refers to
+/// earlier nodes by index; operand -1 is none. A trace must outlive its numbers.
 class trace {
  public:
   enum class operation {
@@ -35,9 +35,9 @@ class trace {
     double value = 0;
     int left = -1;
     int right = -1;
-    std::string name{};     ///< of inputs and steps
-    std::string source{};   ///< of inputs: where the value comes from
-    unit_exponents unit{};  ///< of inputs and steps
+    std::string name{};     ///< name of an input or step
+    std::string source{};   ///< source of an input
+    unit_exponents unit{};  ///< unit of an input or step
   };
 
   int add(node n) {
@@ -52,7 +52,7 @@ class trace {
   std::vector<node> nodes_;
 };
 
-/// A double with a place in a trace. Constants have none until they meet a number that has.
+/// A double with a node in a trace. A constant has no node until an operation with one.
 class traced {
  public:
   traced() = default;
@@ -68,7 +68,7 @@ class traced {
   const trace* tape() const { return t_; }
   int node() const { return n_; }
 
-  /// Called by named(): the value of a named step.
+  /// Records a named step; called by named().
   traced name_step(const char* name, unit_exponents unit) const {
     return name_step(name, nullptr, unit);
   }
@@ -116,7 +116,8 @@ class traced {
   friend traced log(const traced& x) { return apply(trace::operation::log, math::log(x.v_), x); }
   friend traced exp(const traced& x) { return apply(trace::operation::exp, math::exp(x.v_), x); }
   friend traced sqrt(const traced& x) {
-    if (const int side = squared(x); side >= 0) return traced(math::sqrt(x.v_), x.t_, side);
+    if (const int side = find_square_root(x); side >= 0)
+      return traced(math::sqrt(x.v_), x.t_, side);
     return apply(trace::operation::sqrt, math::sqrt(x.v_), x);
   }
   friend traced pow(const traced& base, const traced& exponent) {
@@ -126,7 +127,7 @@ class traced {
  private:
   traced(double value, trace* t, int n) : v_(value), t_(t), n_(n) {}
 
-  int place_in(trace& t) const {
+  int node_in(trace& t) const {
     return t_ != nullptr ? n_ : t.add({trace::operation::constant, v_, -1, -1, {}, {}, {}});
   }
   static traced apply(trace::operation op, double value, const traced& a) {
@@ -135,8 +136,8 @@ class traced {
   }
   bool is_constant(double x) const { return t_ == nullptr && v_ == x; }
 
-  /// The node of a, where x is a a of an a that is not negative; else -1.
-  static int squared(const traced& x) {
+  /// Node of a, if x = a a and a is not negative; else -1.
+  static int find_square_root(const traced& x) {
     if (x.t_ == nullptr) return -1;
     const trace::node& n = (*x.t_)[x.n_];
     if (n.op != trace::operation::multiply || n.left != n.right) return -1;
@@ -144,9 +145,9 @@ class traced {
     return side >= 0.0 && math::sqrt(x.v_) == side ? n.left : -1;
   }
 
-  // What a reader would cross out is not recorded: x + 0, x 1, x 0, x - x, max(0, x), min(x, x),
-  // sqrt(x x) of an x that is not negative.
-  static const traced* shortcut(trace::operation op, const traced& a, const traced& b) {
+  // Trivial operations are not recorded: x + 0, x 1, x 0, x - x, max(0, x), min(x, x), and sqrt(x
+  // x) for x >= 0.
+  static const traced* find_trivial(trace::operation op, const traced& a, const traced& b) {
     using enum trace::operation;
     const bool same = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_;
     switch (op) {
@@ -164,13 +165,13 @@ class traced {
     }
   }
   static traced apply(trace::operation op, double value, const traced& a, const traced& b) {
-    if (const traced* same = shortcut(op, a, b)) return *same;
-    const bool nothing = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_ && value == 0.0;
-    if (op == trace::operation::subtract && nothing) return traced(0.0);
+    if (const traced* same = find_trivial(op, a, b)) return *same;
+    const bool is_zero = a.t_ != nullptr && a.t_ == b.t_ && a.n_ == b.n_ && value == 0.0;
+    if (op == trace::operation::subtract && is_zero) return traced(0.0);
     trace* t = a.t_ != nullptr ? a.t_ : b.t_;
     if (t == nullptr) return traced(value);
-    const int left = a.place_in(*t);
-    const int right = b.place_in(*t);
+    const int left = a.node_in(*t);
+    const int right = b.node_in(*t);
     return traced(value, t, t->add({op, value, left, right, {}, {}, {}}));
   }
 

@@ -48,8 +48,8 @@ struct basic_peak_rates {
 };
 using peak_rates = basic_peak_rates<>;
 
-/// One kind of unit: its peaks, the clock they are stated at, and FLOP per clock and SM of its
-/// reference format (bf16, or fp16 where there is no bf16, for matrix units; fp32 for vector units).
+/// Matrix or vector units: their peaks, the clock of these peaks, and FLOP per clock and SM of the
+/// reference format. That is bf16 (else fp16) for matrix units and fp32 for vector units.
 template <Scalar T = double>
 struct basic_compute_unit {
   basic_peak_rates<T> peak{};
@@ -65,7 +65,7 @@ struct basic_compute_unit {
 };
 using compute_unit = basic_compute_unit<>;
 
-/// peak = SMs x FLOP per clock and SM x clock. Source: NVIDIA H100 whitepaper, table 1, whose peaks
+/// peak = SMs x FLOP per clock and SM x clock. Source: NVIDIA H100 whitepaper, table 1: its peaks
 /// follow from its own SM counts and clocks. Leaves out power and thermal throttling.
 /// Test: 132 x 4096 x 1.83 GHz = 989.4 TFLOP/s.
 template <Scalar T>
@@ -124,10 +124,10 @@ struct basic_accelerator {
   basic_interconnect<T> host{};    ///< to the machine it is plugged into
   fact<power<T>> tdp{};
   fact<perfmodel::price<T>> price{};
-  // Of the die. Left out: those of its architecture.
-  fact<number<T>> instruction_rows{};  ///< of one matrix instruction
+  // Die facts; unstated ones are those of the architecture.
+  fact<number<T>> instruction_rows{};  ///< rows of one matrix instruction
   fact<number<T>> l2_partitions{};
-  fact<duration<T>> far_l2_latency{};   ///< of a load from another partition of the L2
+  fact<duration<T>> far_l2_latency{};   ///< load latency from another L2 partition
   fact<number<T>> special_functions{};  ///< exponentials per clock and SM
 
   template <class F, class... A>
@@ -155,15 +155,15 @@ struct basic_accelerator {
 using accelerator = basic_accelerator<>;
 
 namespace detail {
-/// What the accelerator states, else its architecture's; refused where nobody states it.
+/// Die fact of the accelerator, else of its architecture; refused where neither states it.
 template <Scalar T>
 constexpr T die_fact(const char* name, const fact<number<T>>& own, const fact<number<>>& common) {
   return detail::count(name, own.is_stated() ? T(own.value()) : T(common.value()));
 }
 }  // namespace detail
 
-/// Errors: an architecture whose fact nobody states: a TPU has no such instruction.
-/// Test: 64 of H100, 16 of A100; what a copy states itself counts.
+/// Die facts in use. Errors: a fact without a source: a TPU has no such instruction.
+/// Test: 64 of H100, 16 of A100; a copy's own statement counts.
 template <Scalar T>
 constexpr T instruction_rows_of(const basic_accelerator<T>& a) {
   return detail::die_fact("instruction_rows", a.instruction_rows,
@@ -179,7 +179,7 @@ constexpr T special_functions_of(const basic_accelerator<T>& a) {
                           facts_of(a.architecture).special_functions);
 }
 
-/// A copy that states the facts of its architecture itself, so that a derivation names their sources.
+/// A copy that states the facts of its architecture, so that a derivation names their sources.
 constexpr accelerator with_die_facts(accelerator a) {
   const architecture_facts& common = facts_of(a.architecture);
   if (!a.instruction_rows.is_stated()) a.instruction_rows = common.instruction_rows;
@@ -204,18 +204,18 @@ constexpr flop_rate<T> peak(const basic_accelerator<T>& a, number_format format)
   return detail::positive("peak", (matrix ? a.matrix : a.vector).peak[format].quantity());
 }
 
-/// Whether anybody states how fast the vector units are. Where nobody does, they set no bound.
+/// True where the vector units have a stated peak. Without one they set no bound.
 template <Scalar T>
-constexpr bool states_vector_peak(const basic_accelerator<T>& a) {
+constexpr bool has_vector_peak(const basic_accelerator<T>& a) {
   return a.vector.peak.fp32.is_stated();
 }
 
 /// Rate of the vector units (CUDA cores) in a format; fp32 where the format has no rate of its own,
-/// since narrower operands are widened first. Throws where no rate is stated.
+/// since smaller operands are converted first. Throws where no rate is stated.
 template <Scalar T>
 constexpr flop_rate<T> vector_peak(const basic_accelerator<T>& a, number_format format = fp32) {
   const bool own = a.vector.peak[format].is_stated();
-  detail::computes_in(own || states_vector_peak(a), a.name.c_str(), "fp32 on vector units");
+  detail::computes_in(own || has_vector_peak(a), a.name.c_str(), "fp32 on vector units");
   return detail::positive("vector.peak",
                           a.vector.peak[own ? format : number_format::fp32].quantity());
 }

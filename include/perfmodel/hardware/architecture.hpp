@@ -78,8 +78,8 @@ class format_set {
 struct architecture_facts {
   const char* name = "";
   machine_kind kind = machine_kind::unknown;
-  fact<number<>> instruction_rows{};  ///< of one matrix instruction; a smaller tile is padded to it
-  fact<number<>> l2_partitions{};     ///< each keeps its own copy of what its SMs read
+  fact<number<>> instruction_rows{};   ///< rows of one matrix instruction; smaller tiles are padded
+  fact<number<>> l2_partitions{};      ///< each keeps its own copy of what its SMs read
   fact<number<>> special_functions{};  ///< exponentials per clock and SM
   bool scales_blocks = false;          ///< whether the matrix units apply the scales of fp8 blocks;
                                        ///< CDNA 4's apply those of 32 values, not of 128
@@ -126,37 +126,74 @@ inline constexpr format_set ada_formats{tf32, bf16, fp16, fp8, int8, int4};
 inline constexpr format_set hopper_formats{fp64, tf32, bf16, fp16, fp8, int8};
 inline constexpr format_set blackwell_formats{fp64, tf32, bf16, fp16, fp8, int8, fp4};
 
-// name, kind, rows of an instruction, L2 partitions, special functions, block scales, matrix formats
-// clang-format off
+// Columns: name, kind, instruction rows, L2 partitions, special functions, block scales, matrix
+// formats.
 inline constexpr std::array architectures{
     architecture_facts{"unknown"},
-    architecture_facts{"Volta", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, {fp16}},
-    architecture_facts{"Turing", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, turing_formats},
-    architecture_facts{"Ampere", machine_kind::gpu_nvidia, rows_of_mma, split_l2, sixteen, false, ampere_formats},
-    architecture_facts{"Ampere (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
-    architecture_facts{"Ampere (Orin)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
-    architecture_facts{"Ada Lovelace", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, ada_formats},
-    architecture_facts{"Hopper", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, false, hopper_formats},
-    architecture_facts{"Blackwell", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, true, blackwell_formats},
-    architecture_facts{"Blackwell Ultra", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Blackwell (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, blackwell_formats},
-    architecture_facts{"Blackwell (Thor)", machine_kind::gpu_nvidia, rows_of_wgmma, whole_l2, sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Rubin", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
-    architecture_facts{"CDNA 3", machine_kind::gpu_amd, rows_of_mfma, l2_of_each_die, quarter_rate, false, {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
-    architecture_facts{"CDNA 4", machine_kind::gpu_amd, rows_of_mfma, l2_of_each_die, half_rate, false, {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
+    architecture_facts{
+        "Volta", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, {fp16}},
+    architecture_facts{"Turing", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false,
+                       turing_formats},
+    architecture_facts{"Ampere", machine_kind::gpu_nvidia, rows_of_mma, split_l2, sixteen, false,
+                       ampere_formats},
+    architecture_facts{"Ampere (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
+                       false, ampere_formats},
+    architecture_facts{"Ampere (Orin)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
+                       false, ampere_formats},
+    architecture_facts{"Ada Lovelace", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
+                       false, ada_formats},
+    architecture_facts{"Hopper", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, false,
+                       hopper_formats},
+    architecture_facts{"Blackwell", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen,
+                       true, blackwell_formats},
+    architecture_facts{"Blackwell Ultra", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2,
+                       sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Blackwell (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
+                       false, blackwell_formats},
+    architecture_facts{"Blackwell (Thor)", machine_kind::gpu_nvidia, rows_of_wgmma, whole_l2,
+                       sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Rubin", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2,
+                       sixteen_assumed, true, blackwell_formats},
+    architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2,
+                       sixteen_assumed, true, blackwell_formats},
+    architecture_facts{
+        "CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
+    architecture_facts{"CDNA 3",
+                       machine_kind::gpu_amd,
+                       rows_of_mfma,
+                       l2_of_each_die,
+                       quarter_rate,
+                       false,
+                       {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
+    architecture_facts{"CDNA 4",
+                       machine_kind::gpu_amd,
+                       rows_of_mfma,
+                       l2_of_each_die,
+                       half_rate,
+                       false,
+                       {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
     architecture_facts{"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
     architecture_facts{"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
     architecture_facts{"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
     architecture_facts{"TPU7x", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8}},
-    architecture_facts{"NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
-    architecture_facts{"NeuronCore v4", machine_kind::trainium, {}, {}, {}, true, {fp32, tf32, bf16, fp16, fp8, fp4}},
+    architecture_facts{
+        "NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
+    architecture_facts{"NeuronCore v4",
+                       machine_kind::trainium,
+                       {},
+                       {},
+                       {},
+                       true,
+                       {fp32, tf32, bf16, fp16, fp8, fp4}},
     architecture_facts{"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {bf16, fp8}},
-    architecture_facts{"Apple M2 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{"Apple M3 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{"Apple M4 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{"Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
+    architecture_facts{
+        "Apple M2 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{
+        "Apple M3 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{
+        "Apple M4 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    architecture_facts{
+        "Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
     architecture_facts{"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
 };
 // clang-format on

@@ -21,7 +21,7 @@ enum class basis {
 constexpr const char* name_of(basis b) {
   switch (b) {
     case basis::vendor: return "vendor";
-    case basis::copied: return "vendor, by a copy";
+    case basis::copied: return "vendor (secondary source)";
     case basis::derived: return "derived";
     case basis::measured: return "measured";
     case basis::transferred: return "transferred";
@@ -33,7 +33,7 @@ constexpr const char* name_of(basis b) {
   return "given";
 }
 
-/// Where a value was read: the document, and its address or the identity it follows from.
+/// Source of a value: the document, and its address or the identity it follows from.
 struct source {
   basis how = basis::given;
   const char* text = "given by the caller";
@@ -42,9 +42,10 @@ struct source {
 inline constexpr source given_by_caller{};
 inline constexpr source not_stated{basis::not_stated, "not stated"};
 
-/// A quantity with its source. It is the quantity: laws use it as such, and assigning a bare
-/// quantity makes it the caller's own value. A fact left out, or set to {}, is not stated; a fact of 0
-/// is stated, and refused where 0 makes no sense.
+/// A quantity with its source. Laws use it as the quantity, and a bare quantity assigned to it
+/// becomes the caller's own value.
+/// A fact left out, or set to {}, is not stated. A fact of 0 is stated, and refused where 0 makes
+/// no sense.
 /// Test: after h.dram.bandwidth = 4 * TB_per_s, h.dram.bandwidth.from().how == basis::given.
 template <Quantity Q>
 class fact : public Q {
@@ -61,7 +62,7 @@ class fact : public Q {
   const source* from_ = &not_stated;
 };
 
-/// The same fact over another scalar.
+/// A fact over another scalar, with its source.
 template <Scalar To, Quantity Q>
 constexpr auto lift(const fact<Q>& f) {
   using lifted = decltype(perfmodel::lift<To>(static_cast<const Q&>(f)));

@@ -43,7 +43,7 @@ constexpr bytes<> bytes_of(number_format f) {
   return bits_of(f) / 8.0 * byte;
 }
 
-/// The format that products run in when operands differ: the wider one. Weight-only int4 beside
+/// Format of a GEMM with different operand formats: the one of more bits. Weight-only int4 with
 /// bf16 activations multiplies in bf16.
 constexpr number_format wider(number_format a, number_format b) {
   return bits_of(a) >= bits_of(b) ? a : b;
@@ -119,8 +119,8 @@ constexpr value_range integer_range(int bits) {
 }  // namespace detail
 
 /// Source: IEEE 754-2019; Open Compute Project, "8-bit Floating Point Specification", 2023 (fp8 is
-/// E4M3, whose top exponent keeps one code for NaN) and "Microscaling Formats", 2023 (fp4 is E2M1,
-/// without NaN); bf16 and tf32 have float's exponents. Leaves out the scale of a block.
+/// E4M3, which reserves one code of its top exponent for NaN) and "Microscaling Formats", 2023 (fp4
+/// is E2M1, without NaN); bf16 and tf32 have float's exponents. Leaves out the scale of a block.
 /// Tests: fp8 448, fp16 65504, int8 -128 to 127, fp4 6, bf16 3.39e38, smallest normal fp8 2^-6.
 constexpr value_range range_of(number_format format) {
   switch (format) {

@@ -1,4 +1,4 @@
-// Attention of a batch that mixes chunks of prompts with decodes, as one kernel runs both.
+// Attention of a batch with prefill chunks and decodes in one kernel.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -8,14 +8,15 @@
 
 namespace perfmodel {
 
-/// What one machine takes in that kernel.
+/// Parameters of the mixed attention kernel on one machine.
 template <Scalar T = double>
 struct basic_mixed_attention_parameters {
-  duration<T> floor{};         ///< everything that runs once per call
+  duration<T> floor{};         ///< fixed time of a call
   duration<T> tile_latency{};  ///< start, first load and end of one tile
-  duration<T> idle_tile{};  ///< of one that finds no rows: a decode has one row, the grid a chunk's
-  T matrix_share = T(1.0);  ///< of the dense peak, exponentials and loads included
-  T tail{};                 ///< of the longest tile, that others wait for
+  /// time of a tile without rows: a decode has one row, the grid has a chunk's
+  duration<T> idle_tile{};
+  T matrix_share = T(1.0);  ///< share of the dense peak, exponentials and loads included
+  T tail{};                 ///< share of the longest tile spent waiting at the end
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -41,86 +42,95 @@ struct basic_mixed_attention_calibration {
 };
 using mixed_attention_calibration = basic_mixed_attention_calibration<>;
 
-/// Query rows of a tile and keys of its step. Source: flash-attention 2, flash_fwd_launch_template.h,
-/// run_mha_fwd_splitkv_dispatch, which a paged cache takes: kBlockM 64, kBlockN 128 at head_dim 128.
+/// Query rows of a tile and keys of its step. Source: flash-attention 2,
+/// flash_fwd_launch_template.h, run_mha_fwd_splitkv_dispatch, which a paged cache takes: kBlockM
+/// 64, kBlockN 128 at head_dim 128.
 inline constexpr double mixed_tile_rows = 64.0;
 inline constexpr double mixed_step_keys = 128.0;
 
 namespace detail {
 
-/// Times that a decode's keys come from DRAM: heads are the slowest index of the grid, so where the tiles of
-/// all sequences fill the SMs, the heads of a group come one after the other, and find their keys in L2 only if
-/// those of all sequences fit there.
+/// Number of DRAM reads of a decode's keys. Heads are the slowest index of the grid: where the
+/// tiles of all sequences fill the SMs, the heads of a group run in sequence. They find their keys
+/// in L2 only if the keys of all sequences fit there.
 template <Scalar T>
 constexpr T key_reads(const basic_accelerator<T>& a, const basic_attention_decode<T>& w) {
   const T group = w.query_heads / w.kv_heads;
-  const T at_once = scalar_max(T(1.0), T(group * w.batch / a.sms.value()));
-  const bytes<T> of_a_head =
+  const T concurrent_heads = scalar_max(T(1.0), T(group * w.batch / a.sms.value()));
+  const bytes<T> head_bytes =
       w.batch * attended_tokens(w) * (w.head_dim + w.value_width()) * bytes_of(w.kv_format);
-  const T kept = resident(of_a_head, a.l2.capacity.quantity());
-  return named("reads of the keys", 1.0 + (scalar_min(group, at_once) - 1.0) * (1.0 - kept));
+  const T resident_share = l2_resident_share(head_bytes, a.l2.capacity.quantity());
+  return named("reads of the keys",
+               1.0 + (scalar_min(group, concurrent_heads) - 1.0) * (1.0 - resident_share));
 }
 
 }  // namespace detail
 
-/// A chunk of a prompt beside decodes in one FlashAttention-2 kernel: each decode is a tile of one row that
-/// takes a whole tile's time, no context is split, and tiles share the SMs.
-///   time = floor + sqrt(tiles^2 + memory^2)
-///   tiles = max(longest, (sum of tiles) / SMs + tail x longest x min(1, tiles / SMs))
-///   a tile = tile_latency + steps x (2 x 64 x 128 (head_dim + value_dim) FLOP) / (share x peak / SMs)
-/// Sources: flash-attention 2 (above); Dao, "FlashAttention-2", 2023; the overlap and the tail are this project's
-/// own. Leaves out: head dimensions other than 128, of which nothing was measured; contexts of unequal length;
-/// whether memory finds prompts in L2. Errors: as demand_of of both; an accelerator without sms, L2 or DRAM;
-/// a calibration out of its limits.
+/// Time of a prefill chunk and decodes in one FlashAttention-2 kernel. A decode is a tile of one
+/// row with a whole tile's time, no context is split, and tiles share the SMs.
+///
+///     time = floor + sqrt(tiles^2 + memory^2)
+///     tiles = max(longest, (sum of tiles) / SMs + tail x longest x min(1, tiles / SMs))
+///     a tile = tile_latency + steps x step
+///     step = (2 x 64 x 128 (head_dim + value_dim) FLOP) / (share x peak / SMs)
+///
+/// Sources: flash-attention 2 (above); Dao, "FlashAttention-2", 2023; the overlap and the tail are
+/// this project's own.
+/// Leaves out: head dimensions other than 128, which were not measured; contexts of unequal length;
+/// prefill tokens already in L2.
+/// Errors: as demand_of of both; an accelerator without sms, L2 or DRAM; a calibration out of its
+/// limits.
 /// Tests: one tile by hand; published latencies of RTX PRO 6000; never quicker than its bound.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_attention_prefill<T>& prompts,
+                                                const basic_attention_prefill<T>& prefill,
                                                 const basic_attention_decode<T>& decodes,
                                                 const basic_mixed_attention_calibration<T>& c) {
   using math::ceil;
   using math::sqrt;
   require_valid(c, "calibration");
   const basic_mixed_attention_parameters<T>& p = c.attention;
-  const basic_demand<T> chunk = demand_of(prompts);
-  const basic_demand<T> others = demand_of(decodes);
+  const basic_demand<T> prefill_demand = demand_of(prefill);
+  const basic_demand<T> decode = demand_of(decodes);
   const T sms = detail::count("sms", a.sms.value());
-  const flops<T> of_a_step = 2.0 * mixed_tile_rows * mixed_step_keys *
-                             (prompts.head_dim + prompts.value_width()) * lift<T>(1.0 * flop);
+  const flops<T> step_flop = 2.0 * mixed_tile_rows * mixed_step_keys *
+                             (prefill.head_dim + prefill.value_width()) * lift<T>(1.0 * flop);
   const duration<T> step =
-      named("time of a step", of_a_step / (p.matrix_share * peak(a, chunk.format) / sms));
+      named("time of a step", step_flop / (p.matrix_share * peak(a, prefill_demand.format) / sms));
 
-  const T rows = ceil(T(prompts.tokens / mixed_tile_rows));  // of tiles, of one head
-  const T prompt_tiles = prompts.batch * prompts.query_heads * rows;
+  const T rows = ceil(T(prefill.tokens / mixed_tile_rows));  // of tiles, of one head
+  const T prefill_tiles = prefill.batch * prefill.query_heads * rows;
   const T decode_tiles = named("decode tiles", T(decodes.batch * decodes.query_heads));
   const T mean_steps =
-      (prompts.past + (rows + 1.0) * mixed_tile_rows / 2.0) / mixed_step_keys + 0.5;
-  const T prompt_longest = (prompts.past + prompts.tokens) / mixed_step_keys + 0.5;
+      (prefill.past + (rows + 1.0) * mixed_tile_rows / 2.0) / mixed_step_keys + 0.5;
+  const T longest_prefill = (prefill.past + prefill.tokens) / mixed_step_keys + 0.5;
   const T decode_steps = ceil(T((attended_tokens(decodes) + 1.0) / mixed_step_keys));
-  const T tiles = prompt_tiles + decode_tiles;
-  const duration<T> all =
+  const T tiles = prefill_tiles + decode_tiles;
+  const duration<T> all_tiles =
       named("all tiles", tiles * p.tile_latency +
-                             (prompt_tiles * mean_steps + decode_tiles * decode_steps) * step +
+                             (prefill_tiles * mean_steps + decode_tiles * decode_steps) * step +
                              (rows - 1.0) * decode_tiles * p.idle_tile);
   const duration<T> longest =
-      named("longest tile", p.tile_latency + scalar_max(prompt_longest, decode_steps) * step);
-  const duration<T> shared = all / sms + p.tail * scalar_min(T(1.0), T(tiles / sms)) * longest;
+      named("longest tile", p.tile_latency + scalar_max(longest_prefill, decode_steps) * step);
+  const duration<T> shared_time =
+      all_tiles / sms + p.tail * scalar_min(T(1.0), T(tiles / sms)) * longest;
 
   basic_estimate<T> e;
-  const duration<T> work = e.terms.add(limiter::compute, "tiles", max(longest, shared));
+  const duration<T> work = e.terms.add(limiter::compute, "tiles", max(longest, shared_time));
   const bytes<T> keys = decodes.batch * attended_tokens(decodes) * decodes.kv_heads *
                         (decodes.head_dim + decodes.value_width()) * bytes_of(decodes.kv_format);
-  const bytes<T> moved =
-      chunk.dram.total() + others.dram.total() + (detail::key_reads(a, decodes) - 1.0) * keys;
+  const bytes<T> moved = prefill_demand.dram.total() + decode.dram.total() +
+                         (detail::key_reads(a, decodes) - 1.0) * keys;
   const duration<T> memory = e.terms.add(
       limiter::memory, "memory",
       moved /
           (c.machine.dram_share * detail::positive("dram.bandwidth", a.dram.bandwidth.quantity())));
   e.limiter = e.terms.limiting();
   const T ratio = min(work, memory) / max(work, memory);
-  const duration<T> both = max(work, memory) * sqrt(T(1.0 + ratio * ratio));
-  e.time = named("time", e.terms.add(limiter::launch, "floor", p.floor) + both);
-  e.mfu = (chunk.matrix_flop + others.matrix_flop) / peak(a, chunk.format) / e.time;
+  const duration<T> overlapped = max(work, memory) * sqrt(T(1.0 + ratio * ratio));
+  e.time = named("time", e.terms.add(limiter::launch, "floor", p.floor) + overlapped);
+  e.mfu =
+      (prefill_demand.matrix_flop + decode.matrix_flop) / peak(a, prefill_demand.format) / e.time;
   e.mbu = moved / a.dram.bandwidth.quantity() / e.time;
   return e;
 }

@@ -1,4 +1,4 @@
-// How long a matrix product takes on a real machine: tiles, waves, operand feed, DRAM, power.
+// Time of a GEMM as kernels run it: tiles, waves, operand feed, DRAM, power.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -7,11 +7,11 @@
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-// What of a matrix product's time does not depend on how many rows it has: rates of the machine, tiles.
+// Parts of a GEMM's time that do not depend on its number of rows: machine rates and tiles.
 
 namespace perfmodel::detail {
 
-/// An output tile of one thread block, and the names of its two schedules in a derivation.
+/// An output tile of one thread block, and the names of its terms in a derivation.
 struct output_tile {
   double rows, columns;
   const char* waves;
@@ -28,26 +28,28 @@ inline constexpr std::array<output_tile, 3> output_tiles = {{
     {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
      "256x128 tiles", "256x128 tiles over split k"},
 }};
-inline constexpr double least_split_depth = 64;          ///< of k; one step of a tile's main loop
-inline constexpr double filled_results = 128.0 * 128.0;  ///< of a tile that tile_fill is of
+inline constexpr double least_split_depth = 64;  ///< one k step of a tile's main loop
+/// results of a tile for which tile_fill was fitted
+inline constexpr double filled_results = 128.0 * 128.0;
 
-/// What the formats of a product and its engine's kernels decide. An engine narrows 16-bit
-/// activations while it runs: with a scale per tensor or per row it must find that first. Kernels of narrow
-/// formats do not split k where they have block scales, nor by instructions of 64 rows (wgmma, tcgen05).
+/// Kernel path of a GEMM, by its formats and its engine. An engine quantises 16-bit activations at
+/// run time; a scale per tensor or per row needs a pass over them first.
+/// Low-precision kernels do not split k where they have block scales, nor with instructions of 64
+/// rows (wgmma, tcgen05).
 template <Scalar T>
 struct gemm_path {
-  flop_rate<T> matrix{};  ///< of the chip
+  flop_rate<T> matrix{};  ///< rate of the chip
   duration<T> quantise_launches{};
   bool quantises = false;
-  bool finds_scale = false;  ///< of all of a tensor or a row: kernels read every activation first
-  bool splits = true;        ///< whether the kernels may split k over SMs
-  bool fills_by_size =
-      false;  ///< kernels by large instructions write a tile while they multiply the next
+  /// scale per tensor or row: kernels read every activation before they quantise
+  bool finds_scale = false;
+  bool splits = true;          ///< whether the kernels may split k over SMs
+  bool fills_by_size = false;  ///< large instructions write a tile while they multiply the next
   bool has_least_step = false;
-  duration<T> least_step{};     ///< of a k of any tile
-  duration<T> replayed_step{};  ///< the same in a benchmark, whose kernels nobody may have tuned
+  duration<T> least_step{};     ///< least time of one k, of any tile
+  duration<T> replayed_step{};  ///< least step in a benchmark without tuned kernels
   duration<T> dequantisation_launch{};
-  duration<T> dequantisation{};  ///< of a weight, by one SM
+  duration<T> dequantisation{};  ///< time of one weight on one SM
 };
 
 template <Scalar T>
@@ -55,56 +57,56 @@ constexpr gemm_path<T> gemm_path_of(const basic_accelerator<T>& a, const basic_g
                                     number_format format,
                                     const basic_machine_parameters<T>& machine,
                                     const basic_engine_profile<T>& engine) {
-  const bool narrow = bits_of(format) < 16.0;
+  const bool low_precision = bits_of(format) < 16.0;
   const bool block_scaled = g.weights.group.has_value();
   const bool finds_scale = format == number_format::fp8 && !block_scaled;
-  const bool by_matrix_units =
+  const bool scales_in_hardware =
       format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
   const bool large_instructions = lower(instruction_rows_of(a)) >= 64.0;
   T share = machine.matrix_share;
-  if (narrow && block_scaled && !by_matrix_units) {
+  if (low_precision && block_scaled && !scales_in_hardware) {
     share = share * (large_instructions ? engine.block_scale_share : engine.mma_block_scale_share);
   }
   gemm_path<T> p;
   p.matrix = named("matrix rate", share * peak(a, format));
   p.quantise_launches = finds_scale ? engine.tensor_scale_floor : engine.quantise_floor;
-  p.quantises = narrow && upper(p.quantise_launches.value()) > 0.0;
+  p.quantises = low_precision && upper(p.quantise_launches.value()) > 0.0;
   p.finds_scale = finds_scale;
-  const bool dequantises = g.weights.bits() < bits_of(format);
-  p.splits = !(narrow && (block_scaled || large_instructions)) && !dequantises;
+  const bool is_dequantised = g.weights.bits() < bits_of(format);
+  p.splits = !(low_precision && (block_scaled || large_instructions)) && !is_dequantised;
   p.fills_by_size = large_instructions;
-  if (narrow && large_instructions) {
+  if (low_precision && large_instructions) {
     const bool four_bits = format == number_format::fp4;
     p.least_step = four_bits ? engine.four_bit_step : engine.low_precision_step;
     p.replayed_step = four_bits ? max(p.least_step, engine.untuned_four_bit_step) : p.least_step;
     p.has_least_step = upper(p.replayed_step.value()) > 0.0;
   }
-  if (dequantises) p.dequantisation_launch = engine.dequantisation_floor;
-  if (dequantises && upper(engine.dequantisation_cycles) > 0.0) {
+  if (is_dequantised) p.dequantisation_launch = engine.dequantisation_floor;
+  if (is_dequantised && upper(engine.dequantisation_cycles) > 0.0) {
     p.dequantisation =
         engine.dequantisation_cycles / positive("vector.clock", a.vector.clock.quantity());
   }
   return p;
 }
 
-/// What one SM does in its time.
+/// Rates of one SM.
 template <Scalar T>
 struct sm_rates {
   T count{};
   flop_rate<T> matrix{};
   bandwidth<T> operands{};
-  duration<T> dequantisation{};  ///< of one weight
+  duration<T> dequantisation{};  ///< time of one weight
 };
 
-/// What of a product is the same for any number of rows: the rates of the chip, and the bytes of elements.
+/// Row-independent part of a GEMM: the rates of the chip, and the bytes of elements.
 template <Scalar T>
 struct gemm_rates {
   gemm_path<T> path{};
   bandwidth<T> dram{};
   sm_rates<T> sm{};
   T instruction_rows{};
-  std::array<T, 3> column_tiles{};            ///< of each of output_tiles
-  std::array<bytes<T>, 3> column_operands{};  ///< the weights of a tile, of each k
+  std::array<T, 3> column_tiles{};            ///< number of columns of each of output_tiles
+  std::array<bytes<T>, 3> column_operands{};  ///< weight bytes of a tile for each k
   bytes<> activation{}, weight{}, output{};
 };
 
@@ -135,7 +137,7 @@ constexpr gemm_rates<T> rates_of_gemm(const basic_accelerator<T>& a, const basic
 
 namespace perfmodel {
 
-/// The machine, and whose kernels quantise; a plain library's do not.
+/// Machine parameters, and the engine with the quantising kernels; a plain library has none.
 template <Scalar T = double>
 struct basic_gemm_calibration {
   basic_machine_parameters<T> machine{};
@@ -151,7 +153,7 @@ using gemm_calibration = basic_gemm_calibration<>;
 
 namespace detail {
 
-/// ceil(tiles / SMs).
+/// Number of waves: ceil(tiles / SMs).
 template <Scalar T>
 constexpr T waves_of(const T& tiles, const T& sms) {
   using math::ceil;
@@ -161,13 +163,15 @@ constexpr T waves_of(const T& tiles, const T& sms) {
   return ceil(tiles / sms);
 }
 
-/// Tiles go to SMs in waves. A tile's time is k steps, each as long as its multiplications, the
-/// arrival of its operands, the widening of its weights on the vector units or what a kernel takes for any
-/// step, and a fill: tile_fill, or by large instructions in proportion to its results. Too few tiles: k is split until
-/// all SMs work, at a cost, each part with a fill of 128 x 128 or more, and with partial sums to add.
+/// Time of all tiles, which SMs run in waves.
+/// A tile takes k steps and a fill. A step is the longest of its multiplications, the arrival of
+/// its operands, the dequantisation of its weights on the vector units, and a kernel's least step.
+/// The fill is tile_fill, or with large instructions in proportion to the tile's results.
+/// With fewer tiles than SMs, k is split until all SMs work. That costs split_cost, a fill of 128 x
+/// 128 or more for each part, and the sum of the partial results.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
-                                 const gemm_rates<T>& r, const T& worked_rows,
+                                 const gemm_rates<T>& r, const T& padded_rows,
                                  const duration<T>& least_step, std::size_t tile) {
   using math::ceil;
   using math::floor;
@@ -176,7 +180,7 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
   const T waves = named(t.waves, waves_of(grid, sm.count));
   const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
-  const T rows = scalar_min(worked_rows, T(t.rows));
+  const T rows = scalar_min(padded_rows, T(t.rows));
   const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
   duration<T> longest =
       max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
@@ -190,7 +194,7 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
                            : machine.tile_fill;
   const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
   if (!r.path.splits) return whole;
-  // As many as SMs are free for; where k allows fewer, so many that each is a step deep in the mean.
+  // Parts that the free SMs allow; where k limits them, parts that are one step deep on average.
   if constexpr (std::is_floating_point_v<T>) {
     if (2.0 * grid > sm.count) return whole;  // one part is no quicker; a derivation shows both
   }
@@ -203,29 +207,29 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   return min(whole, named(t.split, split));
 }
 
-/// The quickest of the tiles, with rows padded to whole matrix instructions.
+/// Time by the quickest tile, with rows padded to whole matrix instructions.
 template <Scalar T>
 constexpr duration<T> compute_time(const basic_gemm<T>& g,
                                    const basic_machine_parameters<T>& machine,
                                    const gemm_rates<T>& r, const duration<T>& least_step) {
   using math::ceil;
-  const T worked_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
-  duration<T> least = tiled_time(g, machine, r, worked_rows, least_step, 0);
+  const T padded_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
+  duration<T> least = tiled_time(g, machine, r, padded_rows, least_step, 0);
   for (std::size_t i = 1; i < output_tiles.size(); ++i) {
     if constexpr (std::is_floating_point_v<T>) {
       const output_tile& before = output_tiles[i - 1];
       if (g.m <= before.rows && before.columns == output_tiles[i].columns) continue;  // the same
     }
-    least = min(least, tiled_time(g, machine, r, worked_rows, least_step, i));
+    least = min(least, tiled_time(g, machine, r, padded_rows, least_step, i));
   }
   return least;
 }
 
-/// Half of a working set of this many times the L2 is still found there when it is read in turn.
-inline constexpr double l2_capacity = 1.1;
+/// Effective L2 capacity over nominal, for weights that are re-read cyclically.
+inline constexpr double effective_l2_ratio = 1.1;
 
-/// DRAM traffic, but for weights that stayed in L2, which come from there where that is quicker (as
-/// quick as operands where l2_bandwidth is not known). An engine's results are 16 bit.
+/// Time of the DRAM traffic. Weights resident in L2 come from there where that is quicker (at
+/// operand_bandwidth where l2_bandwidth is not known). An engine writes 16-bit results.
 template <Scalar T>
 constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                   const basic_traffic<T>& traffic,
@@ -237,55 +241,60 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
   const duration<T> all = (traffic.read + written) / dram;
   if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
   const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
-  const bytes<T> room = l2_capacity / l2_partitions_of(a) * a.l2.capacity.quantity();
-  const T warm = named("warm share", resident(bytes<T>(c.weight_copies * weights), room));
+  const bytes<T> capacity = effective_l2_ratio / l2_partitions_of(a) * a.l2.capacity.quantity();
+  const T warm =
+      named("warm share", l2_resident_share(bytes<T>(c.weight_copies * weights), capacity));
   const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
   const duration<T> from_dram = weights / dram;
   const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
   return all - warm * (from_dram - from_l2);
 }
 
-/// Launches, and reading 16-bit activations and writing narrow ones at DRAM speed; where scales are not of
-/// blocks, all passes over the activations at the L2's where that is longer, and a thread block for each row.
+/// Time to quantise activations: launches, and reading 16-bit and writing low-precision activations
+/// at DRAM speed.
+/// With scales per tensor or row it is at least the time of all passes over the activations at L2
+/// speed, and each row adds a thread block.
 template <Scalar T>
 constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                     const basic_machine_parameters<T>& machine,
                                     const basic_engine_profile<T>& engine, const gemm_rates<T>& r) {
   const T activations = g.m * g.k;
-  duration<T> moved = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
+  duration<T> moving_time = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
   if (r.path.finds_scale) {
     const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
-    moved = max(moved, duration<T>(activations * engine.quantise_bytes * lift<T>(byte) / l2));
+    moving_time =
+        max(moving_time, duration<T>(activations * engine.quantise_bytes * lift<T>(byte) / l2));
     if (upper(engine.quantise_row_cycles) > 0.0) {
       const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
-      moved += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
+      moving_time += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
     }
   }
-  return r.path.quantise_launches + moved;
+  return r.path.quantise_launches + moving_time;
 }
 
-/// A part that is hidden under a longer one still costs: max + min^2 / (3 max), whose slope has no
-/// jump where the two are equal.
+/// Sum of two overlapped parts, where the hidden one still costs: max + min^2 / (3 max). The slope
+/// is continuous where both are equal.
 template <Scalar T>
-constexpr duration<T> mostly_overlapped(const duration<T>& a, const duration<T>& b) {
+constexpr duration<T> partly_hidden_time(const duration<T>& a, const duration<T>& b) {
   const duration<T> longer = max(a, b);
   const duration<T> shorter = min(a, b);
   return longer + shorter / longer * shorter / 3.0;
 }
 
-inline constexpr duration<> power_settles = duration<>::from_value(1e-3);
+inline constexpr duration<> power_time_constant = duration<>::from_value(1e-3);
 
-/// What a product that takes t takes with power, t + s dense^2 / (t + settles), is least where t + settles is
-/// sqrt(s) dense: quicker memory than that saves nothing. At a slowdown s of at most 1 no t is below it.
+/// Time under the power limit. T(t) = t + s dense^2 / (t + tau) is least at t* = sqrt(s) dense -
+/// tau: faster memory than that saves nothing, so t is clamped to t*. For s <= 1 no clamp is
+/// needed.
 template <Scalar T>
-constexpr duration<T> paced_by_power(const duration<T>& t, const duration<T>& dense,
-                                     const T& slowdown) {
+constexpr duration<T> power_limited_time(const duration<T>& t, const duration<T>& dense,
+                                         const T& slowdown) {
   using math::sqrt;
   if (!(upper(slowdown) > 1.0)) return t;
-  return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_settles)));
+  return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_time_constant)));
 }
 
-/// The time of a valid product, whose parts are added to `terms`.
+/// Time of a valid GEMM; its parts are added to `terms`.
 template <Scalar T, class Terms>
 constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                    const gemm_rates<T>& r, const gemm_needs<T>& needs,
@@ -293,27 +302,28 @@ constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_ge
                                    const basic_engine_profile<T>& engine,
                                    const basic_call_conditions<T>& conditions, Terms&& terms) {
   const gemm_path<T>& path = r.path;
-  const bool in_a_model = conditions.cache == cache_state::cold;  // not replayed alone
+  const bool is_in_model = conditions.cache == cache_state::cold;  // not replayed alone
   const duration<T> compute =
       terms.add(limiter::compute, "compute",
-                compute_time(g, machine, r, in_a_model ? path.least_step : path.replayed_step));
+                compute_time(g, machine, r, is_in_model ? path.least_step : path.replayed_step));
   const duration<T> memory =
       terms.add(limiter::memory, "memory", memory_time(a, g, needs.dram, machine, r, conditions));
-  const duration<T> overlapped = named("overlapped", mostly_overlapped(compute, memory));
+  const duration<T> overlapped = named("overlapped", partly_hidden_time(compute, memory));
   const duration<T> dense = named("dense time", needs.matrix_flop / path.matrix);
-  const duration<T> paced = paced_by_power(overlapped, dense, machine.power_slowdown);
-  const duration<T> slowed = terms.add(
-      limiter::compute, "power",
-      machine.power_slowdown * (dense / (paced + power_settles)) * dense + (paced - overlapped));
+  const duration<T> limited = power_limited_time(overlapped, dense, machine.power_slowdown);
+  const duration<T> power_time =
+      terms.add(limiter::compute, "power",
+                machine.power_slowdown * (dense / (limited + power_time_constant)) * dense +
+                    (limited - overlapped));
   const duration<T> launch =
       terms.add(limiter::launch, "launch", machine.matrix_floor + path.dequantisation_launch);
-  duration<T> time = launch + overlapped + slowed;
+  duration<T> time = launch + overlapped + power_time;
   if (path.quantises) {
     duration<T> quantise = quantise_time(a, g, machine, engine, r);
-    if (in_a_model) {
+    if (is_in_model) {
       quantise = (path.finds_scale ? engine.tensor_scale_share : engine.quantise_share) * quantise;
     } else if (path.finds_scale && facts_of(a.architecture).scales_blocks) {
-      quantise += scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.lone_row;
+      quantise += scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.single_row_time;
     }
     time += terms.add(limiter::launch, "quantise", quantise);
   }
@@ -322,15 +332,18 @@ constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_ge
 
 }  // namespace detail
 
+/// Time of a GEMM on a calibrated machine: tiles over SMs, DRAM traffic, power, launches and
+/// quantisation (docs/laws/calibrated_gemm.md).
 /// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
 /// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown by
-/// power are this project's own, chosen on measurements (docs/laws/calibrated_gemm.md).
+/// power are this project's own, chosen on measurements.
 /// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
-/// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts that
-/// neither it nor its architecture states. The calibration is valid already: see calibrated_for.
-/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile; a larger
-/// product, or less bandwidth, is never quicker, but by less than 1 % where more rows or columns leave SMs for
-/// fewer parts of k, and so fewer partial sums.
+/// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts
+/// that neither it nor its architecture states. The calibration is valid already: see
+/// calibrated_for.
+/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile;
+/// a larger GEMM, or less bandwidth, is never quicker, except by less than 1 % where more rows or
+/// columns leave SMs for fewer parts of k, and so fewer partial sums.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_gemm<T>& g,

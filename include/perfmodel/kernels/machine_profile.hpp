@@ -1,4 +1,4 @@
-// What an accelerator reaches of its data sheet: few physical parameters, fitted to measurements.
+// Calibration of an accelerator: few physical parameters, fitted to measurements.
 #pragma once
 
 #include <optional>
@@ -10,29 +10,28 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
-// How a call is made: what it finds in L2, and where tokens go.
+// Conditions of a call: L2 state, and routing of tokens to experts.
 
 namespace perfmodel {
 
-/// Whether a call finds in L2 what the same call left there before. In a model it does not, for the
-/// other layers pass in between; in a benchmark that replays one call it may.
+/// Whether a call finds in L2 the data of its previous run. In a model it does not, for the other
+/// layers run in between; in a benchmark that replays one call it may.
 enum class cache_state { warm, cold };
 
-/// How tokens choose experts: at random; so that every expert has as many; or so, and every token the same
-/// half of the experts, as a router by groups (DeepSeek's, 4 of 8) deals tokens that agree.
+/// Choice of experts by tokens. `random`: independent choices. `balanced`: every expert has equally
+/// many tokens. `grouped`: balanced, and every token takes the same half of the experts, as a
+/// grouped router (DeepSeek's, 4 of 8) does for similar tokens.
 enum class expert_routing { random, balanced, grouped };
 
-/// The default is a call inside a model, for every operator. A benchmark of one product reads
-/// `weight_copies` copies of its weights in turn, so that a warm L2 holds what fits of all of them.
+/// Conditions of a call; the default is a call inside a model. A benchmark of one GEMM reads
+/// `weight_copies` weight buffers in turn, so that a warm L2 has a part of each.
 template <Scalar T = double>
 struct basic_call_conditions {
   cache_state cache = cache_state::cold;
   T weight_copies = T(1.0);
   expert_routing routing = expert_routing::random;
-  T imbalance =
-      T(1.0);  ///< rows of the busiest rank over the mean of all, where experts are spread
-  std::optional<T>
-      capacity_factor{};  ///< no rank takes more than this many times the mean; the rest is dropped
+  T imbalance = T(1.0);  ///< rows of the busiest rank over the mean, with expert parallelism
+  std::optional<T> capacity_factor{};  ///< most rows of a rank over the mean; the rest is dropped
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -45,54 +44,54 @@ struct basic_call_conditions {
 };
 using call_conditions = basic_call_conditions<>;
 
-/// Of a benchmark that reads `weight_copies` copies of the weights in turn. One that empties the L2
-/// replays none: 0 is cold. Errors: weight_copies negative.
+/// Conditions of a benchmark that reads `weight_copies` weight buffers in turn. A benchmark that
+/// empties the L2 has none: 0 is cold. Errors: weight_copies negative.
 template <Scalar T>
-constexpr basic_call_conditions<T> replaying(const T& weight_copies) {
+constexpr basic_call_conditions<T> replay_conditions(const T& weight_copies) {
   if (!(upper(detail::not_negative("weight_copies", weight_copies)) > 0.0)) return {};
   return {.cache = cache_state::warm, .weight_copies = weight_copies};
 }
 
 namespace detail {
 
-/// Share of a working set that the run before left in L2: 1 / (1 + (bytes / room)^8), a step at
-/// the room, 1.0 far below and (room / bytes)^8 above it. Test: a half at the room itself.
+/// Share of a working set still resident in L2: 1 / (1 + (bytes / capacity)^8), a smooth step at
+/// `capacity`. It is 1.0 far below, (capacity / bytes)^8 above. Test: 1/2 at `capacity`.
 template <Scalar T>
-constexpr T resident(const bytes<T>& working_set, const bytes<T>& room) {
-  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", room)));
+constexpr T l2_resident_share(const bytes<T>& working_set, const bytes<T>& capacity) {
+  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", capacity)));
   const T x2 = x * x;
   const T x4 = x2 * x2;
   return 1.0 / (1.0 + x4 * x4);
 }
 
-/// 1 where x is above 0, else 0, for counts.
+/// Indicator of a count: 1 where x is above 0, else 0.
 template <Scalar T>
-constexpr T any(const T& x) {
+constexpr T indicator(const T& x) {
   using math::ceil;
   return scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(x))));
 }
 
 }  // namespace detail
 
-// Parameters fitted to measurements, and how far to trust what they predict.
+// Parameters fitted to measurements, and their accuracy.
 
 /// Parameters fitted to measurements of one machine, each with its standard error (0: derived or
-/// assumed, see `from`). `log_sigma` says how far measurements are from predictions: 80 % of
-/// |ln(measured / predicted)| of rows held out are below z90 log_sigma, as of a normal error of that
-/// standard deviation. Profiles of different parameters are different types.
+/// assumed, see `from`).
+/// 80 % of |ln(measured / predicted)| of held-out rows are below z90 log_sigma, as for a normal
+/// error with that standard deviation. Profiles of different parameters are different types.
 template <class Parameters>
 struct fitted_profile;
 
 template <template <class> class Parameters, class T>
 struct fitted_profile<Parameters<T>> {
-  label name{};                ///< whose it is: an accelerator, or a kind of fabric
-  const accelerator* donor{};  ///< the machine that was measured; null: see `from`
+  label name{};                ///< an accelerator, or a kind of fabric
+  const accelerator* donor{};  ///< machine that was measured; null: see `from`
   Parameters<T> value{};
   Parameters<T> standard_error{};
   T log_sigma{};
   const source* from = &given_by_caller;
 
-  /// Whether the parameters were fitted to another machine than they are for.
+  /// Whether the parameters were fitted to another machine.
   constexpr bool transferred() const { return donor != nullptr && !(donor->name == name); }
 
   template <class F, class... S>
@@ -113,7 +112,7 @@ struct rebind<To, fitted_profile<Parameters<From>>> {
 };
 }  // namespace detail
 
-/// Of a standard normal error, 80 % lie within this many standard deviations.
+/// 80 % of a standard normal error lie within this many standard deviations.
 inline constexpr double z90 = 1.2816;
 
 /// An interval that holds 80 % of measurements: prediction x exp(-+z90 log_sigma).
@@ -123,7 +122,8 @@ struct basic_time_range {
 };
 using time_range = basic_time_range<>;
 
-/// Errors: predicted negative, log_sigma outside 0 to 100. Test: of rows held out of the fit, 80 %
+/// Interval of a prediction: prediction x exp(-+z90 log_sigma).
+/// Errors: predicted negative, log_sigma outside 0 to 100. Test: 80 % of rows held out of the fit
 /// lie inside, within a few %.
 template <Scalar T>
 constexpr basic_time_range<T> range_of(const duration<T>& predicted,
@@ -135,21 +135,21 @@ constexpr basic_time_range<T> range_of(const duration<T>& predicted,
   return {predicted / factor, predicted * factor};
 }
 
-/// Fitted parameters of one machine, which matrix products, attention, experts and streaming operators share:
-/// eight, and a ninth where streaming kernels were measured apart.
+/// Fitted parameters of one machine, shared by GEMMs, attention, experts and element-wise
+/// operators: eight, and a ninth where element-wise kernels were measured separately.
 template <Scalar T = double>
 struct basic_machine_parameters {
   duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
-  T matrix_share = T(1.0);     ///< of the dense matrix peak, that a short kernel reaches
-  T dram_share = T(1.0);       ///< of DRAM bandwidth
-  perfmodel::bandwidth<T> operand_bandwidth{};  ///< of the chip: tiles get operands, L2 + multicast
-  duration<T> tile_fill{};  ///< pipeline fill and epilogue of one output tile, as tiled_time has it
-  duration<T> split_cost{};  ///< a second kernel or a barrier, where k is split over SMs
+  T matrix_share = T(1.0);     ///< share of the dense matrix peak that a short kernel reaches
+  T dram_share = T(1.0);       ///< share of DRAM bandwidth that a GEMM reaches
+  perfmodel::bandwidth<T> operand_bandwidth{};  ///< operand feed of all tiles: L2 and multicast
+  duration<T> tile_fill{};   ///< pipeline fill and epilogue of one output tile, see tiled_time
+  duration<T> split_cost{};  ///< second kernel or barrier, where k is split over SMs
   T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
-  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< of the chip, streaming; where known
+  /// rate of the chip in streaming reads; absent where not known
+  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
   std::optional<perfmodel::bandwidth<T>>
-      elementwise_l2_bandwidth{};  ///< where kernels that only stream
-                                   ///< get another
+      elementwise_l2_bandwidth{};  ///< rate of element-wise kernels, where it differs
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -170,40 +170,47 @@ template <Scalar T = double>
 using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
-/// What a serving engine adds. Around a low-precision matrix product: kernels that quantise the
-/// activations while it runs. In a product of narrow weights and wider activations: widening them, which
-/// plain libraries do too. Around a pass: time of the host that the device waits for. Around a request:
-/// reading it and answering. The defaults have none of it.
+/// Additional costs of a serving engine. Low-precision GEMMs: kernels that quantise the activations
+/// at run time. GEMMs with weights below the activations' precision: dequantisation, in plain
+/// libraries too.
+/// Engine steps: CPU time that the device waits for. Requests: CPU time of parsing and responding.
+/// The defaults have none of it.
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
-  duration<T> tensor_scale_floor{};  ///< launches, where a scale is per tensor or row (fp8)
-  duration<T> quantise_floor{};      ///< launches, where every scale is per block (nvfp4 too)
-  T quantise_bytes{};                ///< of the L2, per activation, without block scales
+  duration<T> tensor_scale_floor{};  ///< launches with a scale per tensor or row (fp8)
+  duration<T> quantise_floor{};      ///< launches where every scale is per block (nvfp4 too)
+  T quantise_bytes{};                ///< L2 bytes per activation, without block scales
   T quantise_row_cycles{};           ///< SM cycles of a row's thread block, without block scales
-  duration<T>
-      lone_row{};  ///< more of a single row replayed alone, by matrix units that scale blocks (Blackwell)
-  T block_scale_share = T(1.0);  ///< of the matrix rate that products with block scales keep
-  T mma_block_scale_share =
-      T(1.0);  ///< the same by instructions of fewer than 64 rows (Ada, Ampere)
-  duration<T> low_precision_step{};  ///< least time of a k, 8 bits, by instructions of 64 rows
-  duration<T> four_bit_step{};       ///< the same of 4 bits
-  duration<T>
-      untuned_four_bit_step{};  ///< of kernels that a benchmark replays and a service would have tuned
-  duration<T>
-      dequantisation_floor{};  ///< more than matrix_floor, where weights are narrower than activations
-  T dequantisation_cycles{};        ///< SM cycles that widening such a weight takes, in each tile
-  T tensor_scale_share = T(1.0);    ///< of that time left in a model, where a scale is per tensor
-  T quantise_share = T(1.0);        ///< the same elsewhere: the rest is fused away
-  duration<T> step_cpu_time{};      ///< of a pass: scheduling, sampling, starting the graph
-  duration<T> sequence_cpu_time{};  ///< of a sequence and pass
-  duration<T> rank_wait{};         ///< of a collective in a model, whose ranks do not come together
-  duration<T> request_cpu_time{};  ///< of a request: HTTP, tokens of the prompt and back
-  T request_iterations{};        ///< that run, or are scheduled, before one that a request can join
-  T prompt_time = T(1.0);        ///< of an iteration with prompts, times that of its kernels
-  duration<T> run_start{};       ///< that the first wave of a run waits for beside its prompts
-  std::optional<T> step_time{};  ///< of a pass, times its kernels and links: of one's own service
-  T log_sigma{};                 ///< as of a machine profile, over the products
+  /// additional time of a single row in a benchmark, with matrix units that scale blocks
+  duration<T>  /// (Blackwell)
+      single_row_time{};
+  T block_scale_share = T(1.0);  ///< share of the matrix rate left with block scales
+  /// share left with block scales, with instructions of fewer than 64 rows (Ada, Ampere)
+  T mma_block_scale_share = T(1.0);
+  /// least time of one k in 8 bits, with instructions of 64 rows
+  duration<T> low_precision_step{};
+  duration<T> four_bit_step{};  ///< least time of one k in 4 bits
+  /// least time of one k in 4 bits by untuned kernels, as a benchmark replays them
+  duration<T> untuned_four_bit_step{};
+  /// added to matrix_floor where weights have fewer bits than activations
+  duration<T> dequantisation_floor{};
+  T dequantisation_cycles{};  ///< SM cycles to dequantise one weight, in each tile
+  /// share of the quantisation time left in a model, with a scale per tensor
+  T tensor_scale_share = T(1.0);
+  T quantise_share = T(1.0);        ///< share left in a model with other scales; the rest is fused
+  duration<T> step_cpu_time{};      ///< CPU time of a step: scheduling, sampling, graph launch
+  duration<T> sequence_cpu_time{};  ///< CPU time of a sequence in a step
+  duration<T> rank_wait{};          ///< wait of a collective for its last rank
+  duration<T> request_cpu_time{};   ///< CPU time of a request: HTTP, tokenisation, detokenisation
+  /// engine steps in progress or scheduled before one that a request can join
+  T request_iterations{};
+  T prompt_time = T(1.0);  ///< time of a step with prefills over that of its kernels
+  /// start-up delay of a run's initial burst, in addition to its prefills
+  duration<T> run_start{};
+  /// time of a step over that of its kernels and links, calibrated to a service
+  std::optional<T> step_time{};
+  T log_sigma{};  ///< uncertainty of quantised GEMMs, as in a machine profile
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -213,7 +220,7 @@ struct basic_engine_profile {
     f(field::not_negative("quantise_floor"), s.quantise_floor...);
     f(field::not_negative("quantise_bytes"), s.quantise_bytes...);
     f(field::not_negative("quantise_row_cycles"), s.quantise_row_cycles...);
-    f(field::not_negative("lone_row"), s.lone_row...);
+    f(field::not_negative("lone_row"), s.single_row_time...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
     f(field::positive("mma_block_scale_share"), s.mma_block_scale_share...);
     f(field::not_negative("narrow_step"), s.low_precision_step...);

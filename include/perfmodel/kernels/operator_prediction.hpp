@@ -1,4 +1,4 @@
-// What a calibrated time stands on, and a prediction of one operator with its bound and interval.
+// Evidence behind a calibrated time, and a prediction of one operator with its bound and interval.
 #pragma once
 
 #include <perfmodel/kernels/interval.hpp>
@@ -6,63 +6,65 @@
 
 namespace perfmodel {
 
-/// Where the time of a composition goes, by the profiles behind it, and what kinds of operators they are.
+/// Time of a composition by calibration profile, and the kinds of its operators.
 template <Scalar T = double>
 struct basic_time_by_profile {
-  duration<T> products{}, attention{}, experts{}, links{}, network{};
-  gemm_kind product = gemm_kind::sixteen_bit;
-  attention_kind attends = attention_kind::decode;
-  expert_kind expert = expert_kind::as_stored;
-  collective_kind sums = collective_kind::library;  ///< of the all-reduces, most of what links take
+  duration<T> gemms{}, attention{}, experts{}, links{}, network{};
+  gemm_kind kind_of_gemms = gemm_kind::sixteen_bit;
+  attention_kind kind_of_attention = attention_kind::decode;
+  expert_kind kind_of_experts = expert_kind::as_stored;
+  /// kind of the all-reduces, which take most of the link time
+  collective_kind kind_of_all_reduces = collective_kind::library;
 };
 using time_by_profile = basic_time_by_profile<>;
 
-/// Whether experts' weights are widened as they are multiplied.
+/// Whether weights of experts are dequantised in the grouped GEMM.
 template <Scalar T>
 constexpr bool dequantises_experts(const basic_time_by_profile<T>& t) {
-  return t.expert == expert_kind::dequantised && mid(t.experts.value()) > 0.0;
+  return t.kind_of_experts == expert_kind::dequantised && mid(t.experts.value()) > 0.0;
 }
 
-/// Whether an engine narrows activations for such products.
+/// Whether an engine quantises activations for GEMMs of a kind.
 constexpr bool quantises(gemm_kind k) {
   return k != gemm_kind::sixteen_bit && k != gemm_kind::dequantised;
 }
 
 namespace detail {
 
-/// log_sigma of products of a kind: as measured on the machine; else of the profile, or of the engine's
-/// quantising kernels where that is wider.
+/// log_sigma of GEMMs of a kind: the machine's own where measured. Else the larger of the machine
+/// profile's and the engine's quantising kernels'.
 template <Scalar T>
 constexpr double gemm_log_sigma(const basic_calibrated<T>& c, gemm_kind k) {
-  const profile_note& products = c.note(profile_part::products);
-  if (entry_of(products.by_kind, k, "product_kind") > 0.0) return products.width_of(k);
+  const profile_note& gemms = c.note(profile_part::gemms);
+  if (entry_of(gemms.by_kind, k, "product_kind") > 0.0) return gemms.log_sigma_of(k);
   const double engine = c.note(profile_part::quantisation).log_sigma;
-  return quantises(k) && engine > products.log_sigma ? engine : products.log_sigma;
+  return quantises(k) && engine > gemms.log_sigma ? engine : gemms.log_sigma;
 }
 constexpr profile_note with_log_sigma(profile_note n, double log_sigma) {
   n.log_sigma = log_sigma;
   return n;
 }
 
-/// Of one operator: its part, and the kinds of its weights or cache.
+/// Kinds of one operator's GEMM, attention or expert block.
 template <Scalar T, class Operator>
 constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
   basic_time_by_profile<T> by;
   if constexpr (requires { x.query_heads; }) {
-    by.attends = attention_kind_of(
+    by.kind_of_attention = attention_kind_of(
         x.kv_format, !requires { x.context; });
   } else if constexpr (requires { x.experts; }) {
-    by.expert = expert_kind_of(x.format, x.weights, upper(x.expert_parallel) > 1.0);
+    by.kind_of_experts = expert_kind_of(x.format, x.weights, upper(x.expert_parallel) > 1.0);
   } else if constexpr (requires { x.weights; }) {
-    by.product = gemm_kind_of(x.format, x.weights);
+    by.kind_of_gemms = gemm_kind_of(x.format, x.weights);
   }
   return by;
 }
 
-/// Of products of a kind. What nobody measured on this machine says so.
+/// Note of GEMMs of a kind. Dequantised ones that were not measured on the machine name their
+/// source.
 template <Scalar T>
-constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, double width) {
-  profile_note n = with_log_sigma(c.note(profile_part::products), width);
+constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, double log_sigma) {
+  profile_note n = with_log_sigma(c.note(profile_part::gemms), log_sigma);
   if (k == gemm_kind::dequantised && n.dequantisation_source != nullptr)
     n.from = n.dequantisation_source;
   return n;
@@ -70,45 +72,50 @@ constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, doub
 
 }  // namespace detail
 
-/// The evidence behind such times. Within a part all operators of a pass are off together, over the layers
-/// and over each other: its share of the width is its share of the time.
+/// Evidence behind a time. All operators of one profile err in the same direction, over layers and
+/// over each other: a profile's share of log_sigma is its share of the time.
 template <Scalar T>
 constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
   const auto middle = [](const duration<T>& x) { return duration<>::from_value(mid(x.value())); };
-  const auto add = [&](evidence& e, profile_part part, double width, const duration<T>& time) {
-    e.add(detail::with_log_sigma(c.note(part), width), middle(time));
+  const auto add = [&](evidence& e, profile_part part, double log_sigma, const duration<T>& time) {
+    e.add(detail::with_log_sigma(c.note(part), log_sigma), middle(time));
   };
   const profile_note& quantisation = c.note(profile_part::quantisation);
   evidence e;
-  e.add(detail::gemm_note(c, t.product, detail::gemm_log_sigma(c, t.product)), middle(t.products));
-  if (quantises(t.product) && quantisation.log_sigma > 0.0 && mid(t.products.value()) > 0.0) {
+  e.add(detail::gemm_note(c, t.kind_of_gemms, detail::gemm_log_sigma(c, t.kind_of_gemms)),
+        middle(t.gemms));
+  if (quantises(t.kind_of_gemms) && quantisation.log_sigma > 0.0 && mid(t.gemms.value()) > 0.0) {
     e.cite(quantisation);
   }
-  add(e, profile_part::attention, c.note(profile_part::attention).width_of(t.attends), t.attention);
-  add(e, profile_part::experts, c.note(profile_part::experts).width_of(t.expert), t.experts);
-  add(e, profile_part::links, c.note(profile_part::links).width_of(t.sums), t.links);
+  add(e, profile_part::attention, c.note(profile_part::attention).log_sigma_of(t.kind_of_attention),
+      t.attention);
+  add(e, profile_part::experts, c.note(profile_part::experts).log_sigma_of(t.kind_of_experts),
+      t.experts);
+  add(e, profile_part::links, c.note(profile_part::links).log_sigma_of(t.kind_of_all_reduces),
+      t.links);
   e.add(c.note(profile_part::network), middle(t.network));
   return e;
 }
 
-/// log_sigma of one operator: of its kind, more where its shape is outside those measured; of what streams
-/// (norms, activations), elementwise_log_sigma, or elementwise_kernels_log_sigma where small kernels are counted, or the
-/// machine's where that is wider.
-/// Test: of a product in 16 bits on H100 that of the catalogue; with n = 512 twice as wide.
+/// log_sigma of one operator: by its kind, larger for shapes outside the measured ones.
+/// Norms and activations have at least elementwise_log_sigma, or elementwise_kernels_log_sigma
+/// where the policy counts element-wise kernels.
+/// Test: a 16-bit GEMM on H100 has that of the catalogue; with n = 512 twice that.
 template <Scalar T, class Operator>
 constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& c) {
   const basic_time_by_profile<T> by = detail::kinds_of<T>(x);
-  double width = detail::gemm_log_sigma(c, by.product);
+  double log_sigma = detail::gemm_log_sigma(c, by.kind_of_gemms);
   if constexpr (requires { x.query_heads; }) {
-    width = c.note(profile_part::attention).width_of(by.attends);
+    log_sigma = c.note(profile_part::attention).log_sigma_of(by.kind_of_attention);
   } else if constexpr (requires { x.experts; }) {
-    width = c.note(profile_part::experts).width_of(by.expert);
+    log_sigma = c.note(profile_part::experts).log_sigma_of(by.kind_of_experts);
   } else if constexpr (!requires { x.weights; }) {
     return scalar_max(
-        c.elementwise_kernels.any() ? elementwise_kernels_log_sigma : elementwise_log_sigma, width);
+        c.elementwise_kernels.has_any() ? elementwise_kernels_log_sigma : elementwise_log_sigma,
+        log_sigma);
   }
-  if constexpr (requires { interval_growth(x); }) width = width * interval_growth(x);
-  return width;
+  if constexpr (requires { interval_growth(x); }) log_sigma = log_sigma * interval_growth(x);
+  return log_sigma;
 }
 
 /// A prediction of one operator with its bound and interval, from one call.
@@ -125,16 +132,17 @@ constexpr prediction<basic_estimate<T>> predict(
   ? profile_part::attention : requires {
     x.experts;
   }
-  ? profile_part::experts : profile_part::products;
-  evidence stands_on;
+  ? profile_part::experts : profile_part::gemms;
+  evidence evidence_found;
   const auto time = duration<>::from_value(mid(e.time.value()));
-  const double width = stated_log_sigma(x, c);
-  stands_on.add(part == profile_part::products ? detail::gemm_note(c, by.product, width)
-                                               : detail::with_log_sigma(c.note(part), width),
-                time);
+  const double log_sigma = stated_log_sigma(x, c);
+  evidence_found.add(part == profile_part::gemms ? detail::gemm_note(c, by.kind_of_gemms, log_sigma)
+                                                 : detail::with_log_sigma(c.note(part), log_sigma),
+                     time);
   const profile_note& quantisation = c.note(profile_part::quantisation);
-  if (quantises(by.product) && quantisation.log_sigma > 0.0) stands_on.cite(quantisation);
-  return prediction_of(e, roofline(a, x), stands_on);
+  if (quantises(by.kind_of_gemms) && quantisation.log_sigma > 0.0)
+    evidence_found.cite(quantisation);
+  return prediction_of(e, roofline(a, x), evidence_found);
 }
 
 }  // namespace perfmodel

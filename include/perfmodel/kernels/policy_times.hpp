@@ -1,4 +1,4 @@
-// What each operator takes under the calibration of an accelerator: its estimate, or its time alone.
+// Estimate and time of each operator under the calibration of an accelerator.
 #pragma once
 
 #include <concepts>
@@ -63,8 +63,8 @@ constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
 
 }  // namespace detail
 
-/// What one operator takes on an accelerator, whichever operator it is.
-/// Test: equal to the same with the operator's own calibration.
+/// Estimate of one operator on an accelerator, for any kind of operator.
+/// Test: equal to the estimate by the operator's own calibration.
 template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Calibration>
   requires requires(const Operator& x, const Calibration& c) {
     detail::calibration_for(x, c);
@@ -88,19 +88,19 @@ constexpr basic_estimate<T> calibrated_estimate(
 }
 namespace detail {
 
-/// Gate and up in one product, then down: the time of both by product_time(product).
+/// Gate and up in one GEMM, then down: the sum of both by gemm_time(gemm).
 template <Scalar T, class Time>
-constexpr duration<T> time_of_gated_gemms(const basic_swiglu<T>& x, const Time& product_time) {
+constexpr duration<T> time_of_gated_gemms(const basic_swiglu<T>& x, const Time& gemm_time) {
   basic_gemm<T> g{.m = x.tokens,
                   .n = (ffn_matrices(x.gated) - 1.0) * x.intermediate,
                   .k = x.hidden,
                   .format = x.format,
                   .weights = x.weights,
                   .output = x.format};
-  const duration<T> up = named("up", product_time(g));
+  const duration<T> up = named("up", gemm_time(g));
   g.n = x.hidden;
   g.k = x.intermediate;
-  return up + named("down", product_time(g));
+  return up + named("down", gemm_time(g));
 }
 
 template <Scalar T>
@@ -114,7 +114,7 @@ constexpr T streamed_elements(const basic_embedding<T>& x) {
 
 }  // namespace detail
 
-/// Gate and up in one product, then down; unfused, a kernel between them activates.
+/// Gate and up in one GEMM, then down; an unfused activation runs as a kernel between them.
 template <Scalar T, std::same_as<basic_calibrated<T>> Calibration>
 constexpr basic_estimate<T> calibrated_estimate(
     const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Calibration& c,
@@ -149,8 +149,9 @@ constexpr basic_estimate<T> calibrated_estimate(
   return e;
 }
 
-/// The time of calibrated_estimate without its terms and shares, of a valid operator: what a pass
-/// asks of most of its operators. Test: the same to the last digits.
+/// Time of calibrated_estimate for a valid operator, without terms and shares: most calls of a
+/// step.
+/// Test: equal to the last digits.
 template <Scalar T>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                       const basic_calibrated<T>& c,

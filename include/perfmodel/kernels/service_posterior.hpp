@@ -1,4 +1,4 @@
-// What runs of one's own service told of its engine, and what stays uncertain.
+// Calibration of an engine to measured runs of one service, and the remaining uncertainty.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@
 
 namespace perfmodel {
 
-/// What may differ between a service and the shipped profile of its engine.
+/// Parameters that may differ between a service and the shipped profile of its engine.
 enum class service_parameter {
-  step_time,          ///< a factor
-  step_cpu_time,      ///< seconds more
-  sequence_cpu_time,  ///< seconds more
-  prompt_time,        ///< a factor
-  request_cpu_time,   ///< seconds more
-  request_iterations  ///< iterations more
+  step_time,          ///< factor
+  step_cpu_time,      ///< seconds, added
+  sequence_cpu_time,  ///< seconds, added
+  prompt_time,        ///< factor
+  request_cpu_time,   ///< seconds, added
+  request_iterations  ///< engine steps, added
 };
 inline constexpr std::size_t service_parameters = 6;
 
@@ -27,20 +27,21 @@ constexpr const char* name_of(service_parameter p) {
                                    "prompt_time", "request_host", "request_iterations"};
   return detail::entry_of(names, p, "service_parameter");
 }
-/// Whether it multiplies, so that its logarithm has the normal error; the others are added.
+/// Whether a parameter is a factor with a log-normal error; the others are added.
 constexpr bool is_factor(service_parameter p) {
   return p == service_parameter::step_time || p == service_parameter::prompt_time;
 }
 
-/// One number of each parameter, or of each pair of them.
+/// One number for each parameter, or for each pair of them.
 using service_numbers = std::array<double, service_parameters>;
 using service_matrix = std::array<service_numbers, service_parameters>;
 
-/// How services differ from the shipped profile of their engine: the standard deviation of each
-/// parameter (of its logarithm, where it is a factor), and those of the logarithms of a run's times
-/// that are left when all parameters are its service's own. Some services are told better than others: what
-/// is known of a service's own noise before its runs is worth `noise_runs` of them (the degrees of freedom of
-/// a scaled inverse chi-squared); without, the noise is the same of all.
+/// Variation of services around the shipped profile of their engine: the standard deviation of each
+/// parameter (of its logarithm, for a factor), and of the logarithms of a run's times with all
+/// parameters fitted to its service.
+/// Services differ in noise: the prior of a service's own noise is worth `noise_runs` runs (the
+/// degrees of freedom of a scaled inverse chi-squared). Without `noise_runs` all services have
+/// equal noise.
 struct service_residual_sigma {
   service_numbers of{};
   double token_noise = 0.0;
@@ -58,7 +59,7 @@ struct service_residual_sigma {
   }
 };
 
-/// The number of a profile.
+/// Value of a parameter in a profile.
 constexpr double value_of(const engine_profile& e, service_parameter p) {
   switch (p) {
     case service_parameter::step_time: return e.step_time.value_or(1.0);
@@ -81,9 +82,9 @@ constexpr void set_value(engine_profile& e, service_parameter p, double x) {
   }
 }
 
-/// A profile moved by so much: factors by exp(x), the others by x, none below 0.
-/// Test: by nothing it is the same, but for a step_time of 1.
-constexpr engine_profile moved(engine_profile e, const service_numbers& by) {
+/// Profile with shifted parameters: factors times exp(x), the others plus x, none below 0.
+/// Test: a shift of 0 changes nothing, except for a step_time of 1.
+constexpr engine_profile shift_profile(engine_profile e, const service_numbers& by) {
   for (std::size_t i = 0; i < service_parameters; ++i) {
     const auto p = static_cast<service_parameter>(i);
     const double shipped = value_of(e, p);
@@ -92,56 +93,55 @@ constexpr engine_profile moved(engine_profile e, const service_numbers& by) {
   return e;
 }
 
-/// An engine as one service runs it: its profile, by how much that moved from the shipped one, with
-/// which covariance, and the widths of the intervals around its predictions (log_sigma, as of a
-/// fitted_profile).
+/// An engine calibrated to one service: its profile, the shift from the shipped one with its
+/// covariance, and the log_sigma of its predictions (as in a fitted_profile).
 struct service_posterior {
   engine_profile engine{};
   service_numbers shift{};
   service_numbers standard_error{};
   service_matrix covariance{};
-  double token_noise = 0.0;  ///< of the service's own runs
+  double token_noise = 0.0;  ///< noise of the service's own runs
   double first_token_noise = 0.0;
   double token_log_sigma = 0.0;
   double first_token_log_sigma = 0.0;
 };
 
-// How wide the intervals around a service's times are, beside what its kernels are uncertain by.
+// Uncertainty of a service's times beyond that of its kernels.
 
-/// log_sigma of what is around the kernels of a service: the engine, its scheduler and what a run does not say of
-/// itself. `of_dequantised_experts`: more of a time per token, where experts with weights narrower than their
-/// activations run by kernels that nobody measured. `pool_`: of disaggregated services.
-/// Those here are of engines that were not measured.
+/// log_sigma beyond the kernels of a service: engine, scheduler, and conditions that a run does not
+/// state. `dequantised_experts`: added to a time per token where experts have weights of fewer bits
+/// than their activations, in kernels that were not measured. `pool_`: disaggregated services.
+/// The defaults are for engines without a fit.
 struct service_uncertainty {
   double token = 0.24;
   double first_token = 0.90;
-  double of_dequantised_experts = 0.0;
+  double dequantised_experts = 0.0;
   double pool_token = 0.24;
   double pool_first_token = 1.25;
 };
 
-/// The same of a service whose prompts and answers are computed by different devices.
-constexpr service_uncertainty in_pools(service_uncertainty w) {
+/// Uncertainty of a service with separate prefill and decode pools.
+constexpr service_uncertainty disaggregated_uncertainty(service_uncertainty w) {
   w.token = w.pool_token;
   w.first_token = w.pool_first_token;
   return w;
 }
 
-/// Of what kernels are stated to be off by, shape by shape, the share that is left in a service's times, for a pass
-/// has many shapes. Services say little of it: with one width for each engine, the share inside of each of 14 models
-/// on their accelerators is off 81 % by 14.8, 14.2, 14.5, 16.3 and 16.2 points (root mean square) with 0, 0.3, 0.5,
-/// 0.7 and all of it.
+/// Share of kernel log_sigma that survives averaging over the many shapes of a step.
+/// Services determine it weakly. With one log_sigma for each engine, the coverage of each of 14
+/// models on their accelerators differs from 81 % by 14.8, 14.2, 14.5, 16.3 and 16.2 points (root
+/// mean square) with 0, 0.3, 0.5, 0.7 and 1.
 inline constexpr double kernel_sigma_share = 0.4;
 
-/// Of a service's times, sqrt((kernel_sigma_share kernels)^2 + around^2).
-/// Test: of 0.75 and 0.4 it is 0.5.
-constexpr double service_log_sigma(double kernels, double around) {
-  const double of_kernels = kernel_sigma_share * kernels;
-  return math::sqrt(of_kernels * of_kernels + around * around);
+/// log_sigma of a service's times: sqrt((kernel_sigma_share kernels)^2 + around^2).
+/// Test: 0.75 and 0.4 give 0.5.
+constexpr double service_log_sigma(double kernels, double other) {
+  const double kernel_part = kernel_sigma_share * kernels;
+  return math::sqrt(kernel_part * kernel_part + other * other);
 }
 constexpr double token_log_sigma(double kernels, const service_uncertainty& w,
                                  bool dequantises_experts = false) {
-  const double more = dequantises_experts ? w.of_dequantised_experts : 0.0;
+  const double more = dequantises_experts ? w.dequantised_experts : 0.0;
   return service_log_sigma(kernels, math::sqrt(w.token * w.token + more * more));
 }
 constexpr double first_token_log_sigma(double kernels, const service_uncertainty& w) {

@@ -1,4 +1,4 @@
-// How often draft tokens are accepted, and what that yields: tokens accepted and emitted per pass.
+// Acceptance of draft tokens, and tokens accepted and emitted per target step.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -27,12 +27,13 @@ constexpr int draft_count(int draft_length) {
 }
 }  // namespace detail
 
-/// Longest draft that is looked at where every position has one acceptance.
+/// Longest draft considered where every position has one acceptance.
 inline constexpr int longest_draft = 64;
 
-/// The probability that the target model keeps a draft token, given that it kept those before: one for
-/// every position; one for the first and one for all later ones, which is as close as traces tell apart
-/// (docs/laws/speculative.md); or one a position, which a span or an array outlives this view with.
+/// Probability that the target model accepts a draft token, given that it accepted those before:
+/// one for every position; one for the first and one for all later ones, which is as close as
+/// traces tell apart (docs/laws/speculative.md); or one per position, in a span or an array that
+/// outlives this view.
 /// Errors: a probability outside 0 .. 1; no position, or more than 4096.
 /// Test: 0.2, then 0.6: a draft of 3 yields 0.2 (1 + 0.6 + 0.36) = 0.392.
 template <Scalar T = double>
@@ -47,11 +48,11 @@ class basic_acceptance {
     for (const T& a : each) detail::fraction("acceptance", a);
   }
 
-  /// The longest draft that is known of.
+  /// Longest draft with known acceptances.
   constexpr int longest() const {
     return each_.empty() ? longest_draft : static_cast<int>(each_.size());
   }
-  /// That token k (from 1) is kept, given those before.
+  /// Acceptance of token k (from 1), given those before.
   constexpr const T& at(int k) const {
     if (each_.empty()) return k == 1 ? first_ : later_;
     return each_[static_cast<std::size_t>(k - 1)];
@@ -91,7 +92,7 @@ template <Scalar T>
 struct acceptance_scalar<basic_acceptance<T>> {
   using type = T;
 };
-/// The scalar of an acceptance and what stands beside it.
+/// Common scalar of an acceptance and its other arguments.
 template <class A, class... N>
 using acceptance_t = promoted<typename acceptance_scalar<A>::type, N...>;
 
@@ -101,14 +102,16 @@ template <Scalar T>
 inline constexpr bool is_acceptance<basic_acceptance<T>> = true;
 }  // namespace detail
 
-/// What a law takes for an acceptance: a number, a span or array of them, or a basic_acceptance.
+/// Arguments that a law takes for an acceptance: a number, a span or array of them, or a
+/// basic_acceptance.
 template <class A>
 concept Acceptance = detail::is_acceptance<A>;
 
-/// Draft tokens accepted per target pass, where the first rejection ends the draft: a_1 + a_1 a_2 + ...
-/// + a_1 ... a_k, which is a (1 - a^k) / (1 - a) where all are equal. Without a draft_length: as many as
-/// there are positions. Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via
-/// Speculative Decoding", ICML 2023, equation (1), less the bonus token.
+/// Draft tokens accepted per target step, where the first rejection ends the draft: a_1 + a_1 a_2 +
+/// ... + a_1 ... a_k, which is a (1 - a^k) / (1 - a) where all are equal. The default draft_length
+/// is the number of positions.
+/// Source: Leviathan, Kalman and Matias, "Fast Inference from Transformers via Speculative
+/// Decoding", ICML 2023, equation (1), less the bonus token.
 /// Errors: draft_length outside 1 .. 4096, or above the positions. Tests: a = 0.8, k = 4: 2.3616;
 /// equal positions give the geometric sum.
 template <Acceptance A>
@@ -122,7 +125,7 @@ constexpr auto accepted_tokens(const A& acceptance) {
   return accepted_tokens(acceptance, static_cast<int>(std::span(acceptance).size()));
 }
 
-/// emitted = accepted + 1: the pass that rejects a token, or accepts all, yields one of its own.
+/// emitted = accepted + 1: the step that rejects a token, or accepts all, yields one of its own.
 template <Scalar T>
 constexpr emitted_tokens_per_round<T> emitted_tokens(const accepted_draft_tokens<T>& accepted) {
   return emitted_tokens_per_round<T>(named("emitted tokens", accepted.quantity() + lift<T>(token)));
@@ -133,7 +136,7 @@ constexpr accepted_draft_tokens<T> accepted_tokens(const emitted_tokens_per_roun
   return accepted_draft_tokens<T>(tokens_out.quantity() - lift<T>(token));
 }
 
-/// Tokens emitted per target pass: (1 - a^(k+1)) / (1 - a), or 1 + the sum of products by position.
+/// Tokens emitted per target step: (1 - a^(k+1)) / (1 - a), or 1 + the sum of products by position.
 /// Source: Leviathan et al. 2023, equation (1). Tests: a = 0.8, k = 4: 3.3616; between 1 and k + 1.
 template <Acceptance A>
 constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
@@ -146,24 +149,25 @@ constexpr auto emitted_tokens(const A& acceptance) {
   return emitted_tokens(accepted_tokens(acceptance));
 }
 
-// Drafts copied from the text so far: they are kept in runs, so that where a round begins matters.
+// Drafts from earlier text: accepted tokens come in runs, so a round's first position matters.
 
-/// Tokens per pass of a drafter that copies (n-grams, prompt lookup), from what its drafts would yield at
-/// every position of a text: counts[l] is how many positions would keep l tokens, the last of them that
-/// many or more. A copy that holds for l tokens holds for l - 1 one token on, so positions make runs:
-///   runs        N = counts[0]                 every run ends where nothing is kept
+/// Tokens per step of an n-gram or prompt-lookup drafter, from its accepted lengths at every
+/// position of a text: counts[l] positions accept l tokens; the last counts that many or more. A
+/// match of l tokens matches l - 1 one token on, so positions form runs:
+///   runs        N = counts[0]                 every run ends where nothing is accepted
 ///   runs of m+  S(m) = counts[m] / N
 ///   tokens      sum of counts                 a run of m gives m + 1
 ///   rounds      N (1 + S(k+1) + S(2(k+1)) + ...)
-/// and tokens per pass are tokens / rounds. The mean over positions, 1 + P(1+) + ... + P(k+), is more than
-/// any engine sees: a long run fills many positions and takes few rounds, and a round begins where the one
-/// before failed, not anywhere.
-/// Source: derived here, as the length bias of renewal theory (Feller, volume II, section XI.4); held
-/// against traces in tests/property/speculation_measured.cpp. Leaves out a drafter that finds another copy
-/// within a run, and the one that learns from the text (EAGLE), whose next draft does not go on where the
-/// last one stopped: for those it is an upper limit, by up to a fifth. Errors: a negative count, no position
-/// that keeps nothing, draft_length outside 1 .. 4096.
-/// Test: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per pass.
+/// Tokens per step are tokens / rounds. The mean over positions, 1 + P(1+) + ... + P(k+), is above
+/// any engine's: a long run fills many positions and few rounds, and a round begins where the one
+/// before failed.
+/// Source: derived here, as the length bias of renewal theory (Feller, volume II, section XI.4);
+/// compared with traces in tests/property/speculation_measured.cpp.
+/// Leaves out a drafter that finds another match within a run, and one that learns from the text
+/// (EAGLE): its next draft does not continue the last one. For those it is an upper limit, by up to
+/// a fifth.
+/// Errors: a negative count, no position that accepts nothing, draft_length outside 1 .. 4096.
+/// Test: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per step.
 template <Scalar T>
 constexpr emitted_tokens_per_round<T> emitted_tokens_of_runs(std::span<const T> counts,
                                                              int draft_length) {

@@ -1,5 +1,5 @@
-// What stands between a kernel and full bandwidth: tiles, spills, accumulators, hot tables, narrow loads, bulk
-// copies, selections, host copies.
+// Data paths of a kernel: tiles, spills, accumulators, L2 persistence, vector loads, bulk
+// transfers, selections, host transfers.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -9,11 +9,12 @@
 
 namespace perfmodel {
 
-/// Bytes that a tiled product C[m,n] = A[m,k] B[k,n] moves from the level below its tiles: each tile of
-/// tm x tn reads its rows of A and columns of B, m n k b (1/tm + 1/tn), and C is written once.
-/// Source: Hong and Kung, "I/O complexity", 1981. Leaves out what a cache between serves twice, padding.
-/// Errors: a dimension or a tile below 1. Test: 4096^3 in fp16 by 128 x 128 moves 2.18 GB, 21.7 times
-/// its 100.7 MB.
+/// DRAM or cache bytes of a tiled GEMM C[m,n] = A[m,k] B[k,n]: m n k b (1/tm + 1/tn) for the rows
+/// of A and columns of B of each tm x tn tile, and m n b to write C once.
+/// Source: Hong and Kung, "I/O complexity", 1981. Leaves out hits in a cache below the tiles,
+/// padding.
+/// Errors: a dimension or a tile below 1. Test: 4096^3 in fp16 by 128 x 128 moves 2.18 GB, 21.7
+/// times its 100.7 MB.
 template <Scalar T>
 constexpr bytes<T> tile_traffic(const T& m, const std::type_identity_t<T>& n,
                                 const std::type_identity_t<T>& k,
@@ -26,7 +27,7 @@ constexpr bytes<T> tile_traffic(const T& m, const std::type_identity_t<T>& n,
   return named("tile traffic", (reads + m * n) * detail::positive("element", element));
 }
 
-/// FLOP per byte of the reads of such a tile: 2 / (b (1/tm + 1/tn)).
+/// FLOP per byte read of such a tile: 2 / (b (1/tm + 1/tn)).
 /// Test: 128 x 128 in fp16 is 64 FLOP/byte, below the ridge of an H100; 256 x 128 is 85.3.
 template <Scalar T>
 constexpr intensity<T> tile_intensity(const T& tile_m, const std::type_identity_t<T>& tile_n,
@@ -37,13 +38,13 @@ constexpr intensity<T> tile_intensity(const T& tile_m, const std::type_identity_
                T(2.0) * lift<T>(flop) / (each * detail::positive("element", element)));
 }
 
-/// Registers that a thread may have, since compute capability 3.5. Source: NVIDIA, "CUDA C++ Programming
-/// Guide", technical specifications per compute capability.
+/// Maximum registers per thread, since compute capability 3.5. Source: NVIDIA, "CUDA C++
+/// Programming Guide", technical specifications per compute capability.
 inline constexpr double registers_a_thread = 255.0;
 
-/// Bytes that go to memory and back because a kernel wants more registers than a thread has: each of them
-/// is stored and loaded once per use. Source: NVIDIA, "CUDA C++ Programming Guide", local memory.
-/// Leaves out that the L1 keeps some of them. Errors: a negative number.
+/// Bytes of register spills: each register beyond `allowed` is stored and loaded once per use.
+/// Source: NVIDIA, "CUDA C++ Programming Guide", local memory. Leaves out hits in the L1. Errors: a
+/// negative number.
 /// Tests: 300 registers where 255 are allowed, 1e6 threads: 45 x 4 B x 2 each, 360 MB; none below.
 template <Scalar T>
 constexpr bytes<T> spilled_bytes(const T& wanted, const std::type_identity_t<T>& allowed,
@@ -55,10 +56,10 @@ constexpr bytes<T> spilled_bytes(const T& wanted, const std::type_identity_t<T>&
                               detail::not_negative("uses", uses) * lift<T>(byte));
 }
 
-/// Share of the accesses to a hot table that a persistence window of the L2 serves: what of it fits the
-/// set-aside, times the window's hit ratio. Source: NVIDIA, "CUDA C++ Programming Guide", L2 persistence.
-/// Leaves out that the rest of the traffic has less L2. Tests: 20 MB of set-aside hold half of 40 MB; a
-/// ratio of 0.6 of it 0.3.
+/// Hit share of a hot table in an L2 persistence window: min(1, set-aside / table) x the window's
+/// hit ratio.
+/// Source: NVIDIA, "CUDA C++ Programming Guide", L2 persistence. Leaves out the smaller L2 of other
+/// traffic. Tests: 20 MB of set-aside hold half of 40 MB; a ratio of 0.6 of it 0.3.
 template <Scalar T>
 constexpr T persistent_hits(const bytes<T>& hot, const bytes<T>& set_aside,
                             const std::type_identity_t<T>& hit_ratio = T(1.0)) {
@@ -67,8 +68,8 @@ constexpr T persistent_hits(const bytes<T>& hot, const bytes<T>& set_aside,
   return named("hits", fits * detail::fraction("hit_ratio", hit_ratio));
 }
 
-/// Time of moving bytes of which a share comes from a quicker level: D (h / near + (1 - h) / far).
-/// Tests: no hits is D / far; all hits D / near; half of 2 GB at 5 and 2.5 TB/s takes 600 us.
+/// Time to move D bytes with a share h of hits in a faster level: D (h / quick + (1 - h) / slow).
+/// Tests: no hits is D / slow; all hits D / quick; half of 2 GB at 5 and 2.5 TB/s takes 600 us.
 template <Scalar T>
 constexpr duration<T> time_with_hits(const bytes<T>& moved, const std::type_identity_t<T>& hits,
                                      const perfmodel::bandwidth<T>& quick,
@@ -78,7 +79,7 @@ constexpr duration<T> time_with_hits(const bytes<T>& moved, const std::type_iden
                            (moved - served) / detail::positive("slow", slow));
 }
 
-/// Load instructions of a warp that move so many bytes in pieces of `width` per lane: bytes / (32 w).
+/// Load instructions of a warp for `moved` bytes in pieces of `width` per lane: bytes / (32 width).
 /// Source: NVIDIA, "CUDA C++ Best Practices Guide". Errors: a width that no load has.
 /// Tests: 1 MiB in 16 bytes takes 2048 of them, in 2 bytes 16,384.
 template <Scalar T>
@@ -89,8 +90,8 @@ constexpr T load_instructions(const bytes<T>& moved, int width) {
                             (lift<T>(byte) * T(32.0 * static_cast<double>(width))));
 }
 
-/// The widest load, of 16 bytes at most, that keeps aligned on rows of so many elements of 1, 2, 4 or 8
-/// bytes: a row of 4097 halves starts at any multiple of 2.
+/// Largest load, up to 16 bytes, that stays aligned on rows of `row_elements` elements of 1, 2, 4
+/// or 8 bytes: a row of 4097 halves starts at any multiple of 2.
 /// Tests: 4096 halves 16 bytes, 4097 of them 2, 4100 of them 8; 4097 floats 4.
 constexpr int aligned_width(long long row_elements, int element_bytes) {
   detail::count("row_elements", static_cast<double>(row_elements));
@@ -100,12 +101,13 @@ constexpr int aligned_width(long long row_elements, int element_bytes) {
   return width;
 }
 
-/// Bulk copies (TMA) that bring a tile of rows of so many bytes into swizzled shared memory: a box has 256
-/// rows at most and is no wider than its swizzle of 32, 64 or 128 bytes. One thread issues each, where
-/// load_instructions() is of all warps, and no register holds what it brings.
-/// Source: NVIDIA, CUDA driver API, cuTensorMapEncodeTiled. Leaves out boxes without a swizzle, the barrier.
-/// Errors: another swizzle, less than a row or 16 bytes. Tests: a tile of 128 x 64 halves is one copy, where
-/// 16-byte loads are 32 instructions; 256 x 128 halves 2 copies, 257 rows of them 4.
+/// TMA bulk transfers of a tile of `rows` rows into swizzled shared memory: a box has at most 256
+/// rows and is as wide as its swizzle of 32, 64 or 128 bytes. One thread issues each, without
+/// registers; load_instructions() counts all warps.
+/// Source: NVIDIA, CUDA driver API, cuTensorMapEncodeTiled. Leaves out boxes without a swizzle, the
+/// barrier.
+/// Errors: another swizzle, less than a row or 16 bytes. Tests: a tile of 128 x 64 halves is one
+/// transfer, where 16-byte loads are 32 instructions; 256 x 128 halves are 2, 257 rows of them 4.
 template <Scalar T>
 constexpr T bulk_copies(const T& rows, const bytes<T>& row, int swizzle = 128) {
   using math::ceil;
@@ -117,8 +119,8 @@ constexpr T bulk_copies(const T& rows, const bytes<T>& row, int swizzle = 128) {
                                   ceil(T(width / static_cast<double>(swizzle))));
 }
 
-/// Time for which instructions are issued one after the other: n c / clock, of c cycles each.
-/// Test: 4 copies of 8 cycles at 1.6 GHz take 20 ns.
+/// Issue time of n instructions of c cycles each, one after the other: n c / clock.
+/// Test: 4 transfers of 8 cycles at 1.6 GHz take 20 ns.
 template <Scalar T>
 constexpr duration<T> issue_time(const T& instructions, const std::type_identity_t<T>& cycles,
                                  const perfmodel::frequency<T>& clock) {
@@ -127,10 +129,12 @@ constexpr duration<T> issue_time(const T& instructions, const std::type_identity
                                  detail::positive("clock", clock));
 }
 
-/// Registers of a thread that hold a tile of fp32 accumulators: tm tn / threads. Where they are in tensor
-/// memory (tensor_memory_columns) a thread has as many more for the rest.
-/// Source: NVIDIA, PTX ISA, wgmma: an m64n256 in fp32 is 128 registers of each thread of a warpgroup.
-/// Tests: 64 x 256 of 128 threads are 128; 128 x 256 of them 256, more than the 255 that a thread may have.
+/// Registers per thread of an fp32 accumulator tile: tm tn / threads. Tensor memory
+/// (tensor_memory_columns) frees them.
+/// Source: NVIDIA, PTX ISA, wgmma: an m64n256 in fp32 is 128 registers of each thread of a
+/// warpgroup.
+/// Tests: 64 x 256 of 128 threads are 128; 128 x 256 of them 256, more than the 255 that a thread
+/// may have.
 template <Scalar T>
 constexpr T accumulator_registers(const T& tile_m, const std::type_identity_t<T>& tile_n,
                                   const std::type_identity_t<T>& threads) {
@@ -139,8 +143,8 @@ constexpr T accumulator_registers(const T& tile_m, const std::type_identity_t<T>
                                             detail::count("threads", threads));
 }
 
-/// Columns of tensor memory that a tile of fp32 accumulators is given: its columns for each 128 rows, up to
-/// a power of 2, 32 at least. An SM has 512, of 128 lanes and 4 bytes: 256 KiB.
+/// Tensor-memory columns of an fp32 accumulator tile: its columns for each 128 rows, up to a power
+/// of 2, at least 32. An SM has 512 of 128 lanes and 4 bytes: 256 KiB.
 /// Source: NVIDIA, PTX ISA, tensor memory and tcgen05.alloc. Errors: a tile that no SM holds.
 /// Tests: 128 x 256 take 256, so two are in flight at once; 128 x 96 take 128; 256 x 256 all 512.
 constexpr int tensor_memory_columns(int tile_m, int tile_n) {
@@ -154,12 +158,14 @@ constexpr int tensor_memory_columns(int tile_m, int tile_n) {
   return columns;
 }
 
-/// Bytes that are read to find the k largest of n numbers by their digits, of `digit_bits` each: all of them
-/// at first, and in each further pass those that share the digits so far, one in 2^d of numbers that fall
-/// evenly: n b (1 - 2^(-d p)) / (1 - 2^-d), p = ceil(bits / d). k does not enter; sorting would read and
-/// write all p times. Source: Alabi et al., "Fast k-selection algorithms for graphics processing units",
-/// ACM J. Exp. Algorithmics 17, 2012. Leaves out histograms, and numbers that crowd into one bin.
-/// Tests: 128,256 logits of 4 bytes by 8 bits are 515 kB, an eighth of what a sort moves; by 32 bits 513 kB.
+/// Bytes read by a radix selection of the k largest of n numbers, by digits of `digit_bits` each.
+/// The first pass reads all; each further pass reads the numbers that share the digits so far, one
+/// in 2^d of evenly distributed ones: n b (1 - 2^(-d p)) / (1 - 2^-d), p = ceil(bits / d).
+/// k does not enter; sorting would read and write all p times. Source: Alabi et al., "Fast
+/// k-selection algorithms for graphics processing units", ACM J. Exp. Algorithmics 17, 2012. Leaves
+/// out histograms, and numbers that crowd into one bin.
+/// Tests: 128,256 logits of 4 bytes by 8 bits are 515 kB, an eighth of a sort's bytes; by 32 bits
+/// 513 kB.
 template <Scalar T>
 constexpr bytes<T> selection_traffic(const T& n, const std::type_identity_t<bytes<T>>& element,
                                      int digit_bits = 8) {
@@ -175,8 +181,9 @@ constexpr bytes<T> selection_traffic(const T& n, const std::type_identity_t<byte
 }
 
 /// Time of n exponentials, sines or square roots: n / (SMs x per clock x clock).
-/// Source: NVIDIA, "CUDA C++ Programming Guide", throughput of arithmetic instructions (16 a clock and SM).
-/// Errors: an accelerator of which nobody states it. Test: 1e9 on an H100 at its clock take 239 us.
+/// Source: NVIDIA, "CUDA C++ Programming Guide", throughput of arithmetic instructions (16 a clock
+/// and SM).
+/// Errors: an accelerator without a stated rate. Test: 1e9 on an H100 at its clock take 239 us.
 template <Scalar T>
 constexpr duration<T> special_function_time(const basic_accelerator<T>& a,
                                             const std::type_identity_t<T>& n) {
@@ -186,10 +193,11 @@ constexpr duration<T> special_function_time(const basic_accelerator<T>& a,
                    (per_clock * detail::positive("vector.clock", a.vector.clock.quantity())));
 }
 
-/// Time of a copy between host and device: latency + D / link. From pageable memory the driver copies into
-/// a pinned buffer first, and where the two do not overlap both times count.
-/// Source: NVIDIA, "CUDA C++ Best Practices Guide", section on pinned memory. Leaves out registration.
-/// Tests: 63 GB at 63 GB/s take 1 s pinned, and 1 + 6.3 s with a host that copies 10 GB/s.
+/// Time of a transfer between host and device: latency + D / link. From pageable memory the driver
+/// first moves data to a pinned buffer; both times add up where they do not overlap.
+/// Source: NVIDIA, "CUDA C++ Best Practices Guide", section on pinned memory. Leaves out
+/// registration.
+/// Tests: 63 GB at 63 GB/s take 1 s pinned, and 1 + 6.3 s with a host memcpy of 10 GB/s.
 template <Scalar T>
 constexpr duration<T> host_copy_time(const bytes<T>& moved, const perfmodel::bandwidth<T>& link,
                                      const duration<T>& latency = {}) {
@@ -205,9 +213,11 @@ constexpr duration<T> pageable_copy_time(const bytes<T>& moved, const perfmodel:
                                     moved / detail::positive("host_copy", host_copy));
 }
 
-/// A share of a machine, as MIG cuts it: SMs, peaks and registers by `compute` of its slices, DRAM and L2 by
-/// `memory` of theirs. Links and the clock stay. Source: NVIDIA, "Multi-Instance GPU User Guide".
-/// Leaves out that a slice's SM count is rounded to whole GPCs. Errors: shares not above 0 or above 1.
+/// MIG slice of an accelerator: SMs, peaks and registers scale with its `compute` share, DRAM and
+/// L2 with its `memory` share. Links and the clock stay. Source: NVIDIA, "Multi-Instance GPU User
+/// Guide".
+/// Leaves out that a slice's SM count is rounded to whole GPCs. Errors: shares not above 0 or above
+/// 1.
 /// Test: 3/7 of the compute and 4/8 of the memory of an H100: 424 TFLOP/s and 1.675 TB/s.
 template <Scalar T>
 constexpr basic_accelerator<T> slice_of(const basic_accelerator<T>& a,

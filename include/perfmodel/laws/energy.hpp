@@ -11,8 +11,8 @@
 
 namespace perfmodel {
 
-/// What each thing costs. Nothing has a default: energies are rarely published, so take them from a
-/// source or a measurement. The access width is out of the picture because they are per byte.
+/// Energy costs. None has a default: energies are rarely published, so take them from a source or a
+/// measurement. All are per byte, independent of the access width.
 template <Scalar T = double>
 struct basic_energy_costs {
   perfmodel::energy_per_flop<T> matrix{};
@@ -46,7 +46,7 @@ constexpr basic_energy_costs<T> stated_energy_costs(const basic_accelerator<T>& 
   return c;
 }
 
-/// Where the joules of one demand go.
+/// Energy of one demand by its parts.
 template <Scalar T = double>
 struct basic_energy_estimate {
   energy<T> compute{};
@@ -148,7 +148,7 @@ constexpr money_per_token<T> cost_per_token(const std::type_identity_t<T>& gpus,
                                      detail::positive("throughput", throughput));
 }
 
-/// The same for a fleet that serves `utilisation` of what it could: cost / utilisation, 0 < u <= 1.
+/// Cost per token of a fleet at `utilisation` of its rate: cost / utilisation, 0 < u <= 1.
 /// Test: half the utilisation is twice the cost.
 template <Scalar T>
 constexpr money_per_token<T> cost_per_token(const std::type_identity_t<T>& gpus,

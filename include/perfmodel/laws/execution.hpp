@@ -1,4 +1,5 @@
-// How much of a data sheet a law may count on. The bound counts on all of it.
+// Execution policies: the rates of an accelerator that a law may count on. The bound uses the data
+// sheet.
 #pragma once
 
 #include <perfmodel/hardware/accelerator.hpp>
@@ -29,14 +30,15 @@ concept has_launch_time = requires(const Policy& p, const basic_accelerator<T>& 
 };
 }  // namespace detail
 
-/// What a law asks for how much of a machine it may count on: four functions of an accelerator and a
-/// demand. Satisfied by datasheet, derated and calibrated.
+/// Execution policy: four functions of an accelerator and a demand that give achievable rates.
+/// Satisfied by datasheet, derated and calibrated.
 template <class Policy, class T = double>
 concept ExecutionPolicy =
     detail::has_matrix_rate<Policy, T> && detail::has_vector_rate<Policy, T> &&
     detail::has_dram_bandwidth<Policy, T> && detail::has_launch_time<Policy, T>;
 
-/// Stops the build with a sentence where a law is given something else, and says so to the law.
+/// Static assertion with a sentence for an argument that is no execution policy; returns whether it
+/// is one.
 template <class Policy, class T>
 constexpr bool require_execution_policy() {
   constexpr bool none =
@@ -61,8 +63,8 @@ constexpr bool require_execution_policy() {
   return ExecutionPolicy<Policy, T>;
 }
 
-/// The default policy of every law: data-sheet values, no efficiency, no overhead. Its
-/// time of an operator or of a step is a lower bound.
+/// Default policy of every law: data-sheet values, no efficiency, no overhead. Its time of an
+/// operator or of a step is a lower bound.
 struct datasheet {
   template <Scalar T>
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
@@ -128,7 +130,8 @@ using derated = basic_derated<>;
 
 namespace detail {
 
-/// What kernels or links of a pass take where runs of the service itself have told policy.step_time().
+/// Time of a step's kernels or links, scaled by a service calibration's policy.step_time() if it
+/// has one.
 template <Scalar T, class Policy>
 constexpr duration<T> time_under_policy(const duration<T>& alone, const Policy& policy) {
   if constexpr (requires { policy.step_time(); }) {

@@ -1,4 +1,4 @@
-// Fusion: the traffic and the launches that vanish when a result never leaves the chip.
+// Fusion: the traffic and launches saved when a result never leaves the chip.
 #pragma once
 
 #include <perfmodel/operators/demand.hpp>
@@ -6,7 +6,7 @@
 
 namespace perfmodel {
 
-/// What fusing removes.
+/// Savings of a fusion.
 template <Scalar T = double>
 struct basic_fusion_saving {
   basic_traffic<T> dram{};

@@ -7,8 +7,8 @@
 
 namespace perfmodel {
 
-/// How far two activities run at once, as the exponent of a p-norm: 1 is one after the other, and
-/// the larger p, the closer to complete overlap. p is calibrated per class of operator.
+/// Overlap of two activities, as the exponent of a p-norm: 1 is one after the other, and a larger p
+/// is closer to complete overlap. p is calibrated per class of operator.
 template <Scalar T = double>
 struct basic_overlap {
   T p = T(1.0);
@@ -99,9 +99,10 @@ constexpr basic_estimate<T> iron_law(const basic_accelerator<T>& a, const basic_
 }
 }  // namespace detail
 
-/// The same for an operator on an accelerator, with the rates that the policy grants. The compute
-/// term is the longer of matrix and vector work. Leaves out L2, shared memory and links: see
-/// roofline(). Test: with full overlap and no overhead it equals roofline() where none of them limits.
+/// The iron law of an operator on an accelerator, with the rates that the policy grants. The
+/// compute term is the longer of matrix and vector work. Leaves out L2, shared memory and links:
+/// see roofline().
+/// Test: with full overlap and no overhead it equals roofline() where none of them limits.
 template <Scalar T, class W, class Policy = datasheet>
 constexpr auto iron_law(const basic_accelerator<T>& a, const W& w,
                         const std::type_identity_t<duration<T>>& overhead,

@@ -1,5 +1,4 @@
-// How much KV cache fits beside the weights, how many sequences that is, and what paging and
-// sharing save.
+// KV-cache capacity in bytes, blocks and sequences, and savings of paging and prefix sharing.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -11,9 +10,10 @@
 
 namespace perfmodel {
 
-/// Weights of P parameters in a format, shared out over N ranks: P b / N.
+/// Weights of P parameters in a format over N ranks: P b / N.
 /// Leaves out what is replicated: norms, and KV heads below the ranks.
-/// Test: 70e9 in bf16 over 8 ranks are 17.5 GB; in int4 with a scale of 16 bits for 64, 37.2 GB on one.
+/// Test: 70e9 in bf16 over 8 ranks are 17.5 GB; in int4 with a scale of 16 bits for 64, 37.2 GB on
+/// one.
 template <Number Parameters, Number N = double>
 constexpr auto weight_bytes(const Parameters& parameters, const storage_format& format,
                             const N& ranks = N(1)) {
@@ -22,8 +22,8 @@ constexpr auto weight_bytes(const Parameters& parameters, const storage_format& 
                                    detail::count("ranks", T(ranks)));
 }
 
-/// Memory of one device and what is taken from it before the KV cache. `utilization` is the share
-/// of the capacity that an engine may use at all.
+/// Memory of one device and its uses before the KV cache. `utilization` is the share of the
+/// capacity that an engine may use.
 template <Scalar T = double>
 struct basic_memory_budget {
   bytes<T> capacity{};
@@ -95,7 +95,7 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_memory_budget<T>& budget,
   const T blocks_per_sequence = named("blocks per sequence", ceil(context / block_size));
   c.sequences = named("sequences", floor(c.blocks / blocks_per_sequence));
   if (upper(c.sequences) < 1.0) {
-    c.feasible = infeasible("not one sequence of this context fits beside the weights", "B",
+    c.feasible = infeasible("the weights leave no memory for one sequence of this context", "B",
                             upper((blocks_per_sequence * block).value()), lower(free.value()));
   }
   return c;

@@ -7,10 +7,11 @@
 
 namespace perfmodel {
 
-/// What launching costs. Nothing has a default: these depend on driver, framework and device, so
-/// measure them. `cpu` is host time per kernel, framework included; `gap` is what the device loses
-/// between two kernels of a stream; `replay` is host time per graph, `node` the device's loss per
-/// graph node; `synchronise` is the round trip of waiting for the device.
+/// Launch costs. None has a default: they depend on driver, framework and device, so measure them.
+/// `cpu` is CPU time per kernel, framework included; `gap` is the device's idle time between two
+/// kernels of a stream.
+/// `replay` is CPU time per graph, `node` the device's time per graph node; `synchronise` is the
+/// round trip of a wait for the device.
 template <Scalar T = double>
 struct basic_launch_costs {
   duration<T> cpu{};
@@ -30,8 +31,8 @@ struct basic_launch_costs {
 };
 using launch_costs = basic_launch_costs<>;
 
-/// Kernels of one pass: layers x those of a layer, and those outside the layers (embedding, last norm,
-/// head, sampling). Test: 70 layers of 30 are 2,100.
+/// Kernels of one step: layers x those of a layer, and those outside the layers (embedding, last
+/// norm, head, sampling). Test: 70 layers of 30 are 2,100.
 template <Number Layers, Number Kernels, Number O = double>
 constexpr auto kernels_per_step(const Layers& layers, const Kernels& per_layer,
                                 const O& others = O(0)) {
@@ -41,11 +42,12 @@ constexpr auto kernels_per_step(const Layers& layers, const Kernels& per_layer,
                             detail::not_negative("others", T(others))));
 }
 
-/// n asynchronous launches of kernels that run `kernels` altogether: T = max(n cpu, kernels + n
-/// gap). The host runs ahead until it cannot: launches cost nothing while kernels outlast them.
+/// n asynchronous launches of kernels that take `kernels` in total: T = max(n cpu, kernels + n
+/// gap). The CPU runs ahead, so launches cost nothing while kernels outlast them.
 /// Terms: host, device; the larger is the limit. Leaves out the first launch's latency and a full
 /// launch queue. Errors: a cost or n below 0.
-/// Tests: 50 x 10 us beside 2 ms take 2 ms, not 2.5 ms; 2100 x 7.5 us beside 10 ms take 15.75 ms.
+/// Tests: 50 x 10 us and 2 ms of kernels take 2 ms, not 2.5 ms; 2100 x 7.5 us and 10 ms take 15.75
+/// ms.
 template <Scalar T>
 constexpr basic_estimate<T> stream_launch_time(const basic_launch_costs<T>& c,
                                                const std::type_identity_t<T>& n,
@@ -61,7 +63,8 @@ constexpr basic_estimate<T> stream_launch_time(const basic_launch_costs<T>& c,
 }
 
 /// n launches with a wait for the device after each: T = n (cpu + synchronise) + kernels. Nothing
-/// overlaps. Test: with synchronise = 0, 50 x 10 us beside 2 ms take 2.5 ms, 20 % of it launches.
+/// overlaps. Test: with synchronise = 0, 50 x 10 us and 2 ms of kernels take 2.5 ms, 20 % of it
+/// launches.
 template <Scalar T>
 constexpr basic_estimate<T> synchronised_time(const basic_launch_costs<T>& c,
                                               const std::type_identity_t<T>& n,
@@ -77,9 +80,9 @@ constexpr basic_estimate<T> synchronised_time(const basic_launch_costs<T>& c,
   return e;
 }
 
-/// The same kernels captured in a graph of n nodes: T = replay + kernels + n node. The host pays
-/// once, the device still pays for every node, so a graph's cost is not constant in n. Test: 2,100
-/// nodes of 1 us and a replay of 7.5 us cost 2.1075 ms.
+/// Kernels captured in a graph of n nodes: T = replay + kernels + n node. The CPU pays once, the
+/// device for every node, so a graph's cost is not constant in n.
+/// Test: 2,100 nodes of 1 us and a replay of 7.5 us cost 2.1075 ms.
 template <Scalar T>
 constexpr basic_estimate<T> graph_time(const basic_launch_costs<T>& c,
                                        const std::type_identity_t<T>& n,
@@ -94,7 +97,7 @@ constexpr basic_estimate<T> graph_time(const basic_launch_costs<T>& c,
   return e;
 }
 
-/// What launching adds to the kernels' own time in a stream: max(n cpu - kernels, n gap).
+/// Launch time exposed in a stream, beyond the kernels' own time: max(n cpu - kernels, n gap).
 /// Test: stream_launch_time = kernels + exposed_launch.
 template <Scalar T>
 constexpr duration<T> exposed_launch(const basic_launch_costs<T>& c,
@@ -114,7 +117,7 @@ constexpr duration<T> shortest_hidden_kernel(const basic_launch_costs<T>& c) {
                                              duration<T>{}));
 }
 
-/// After how many calls a one-time cost (graph capture, compilation) is earned back.
+/// Calls after which a one-time cost (graph capture, compilation) is earned back.
 template <Scalar T = double>
 struct basic_break_even {
   T calls{};

@@ -1,5 +1,4 @@
-// Little's law: what is under way = how long it stays x how fast it arrives. For bytes, requests
-// and tokens alike.
+// Little's law L = lambda W, for bytes, requests and tokens.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -19,7 +18,7 @@ constexpr bytes<T> bytes_in_flight(const duration<T>& latency,
                detail::positive("latency", latency) * detail::positive("bandwidth", bandwidth));
 }
 
-/// Bandwidth that so many bytes in flight sustain: in_flight / latency.
+/// Bandwidth that `in_flight` bytes sustain: in_flight / latency.
 /// Test: the inverse of bytes_in_flight.
 template <Scalar T>
 constexpr perfmodel::bandwidth<T> bandwidth_from_concurrency(const bytes<T>& in_flight,
@@ -36,13 +35,15 @@ constexpr perfmodel::bandwidth<T> attainable_bandwidth(
              bandwidth_from_concurrency(in_flight, latency));
 }
 
-/// What a warp waits for that needs all of `loads` lines before it goes on: the slowest of them, whose mean is
-/// latency + spread x ln(1.6 loads - 0.6) / 1.702 where single loads differ by a standard deviation of `spread`.
-/// Source: the largest of n normal deviates is expected near the quantile (n - 3/8) / (n + 1/4): Blom, "Statistical
-/// Estimates and Transformed Beta-Variables", 1958; 1.702 is the usual scale of a logistic curve in place of the normal
-/// one, assumed. Within 4 % of the exact means up to 8 lines, 7 % at 16, 17 % at 64. Leaves out: lines that are slow
-/// together, a latency that is skewed or grows under load. Errors: latency not positive, spread negative, loads outside
-/// 1 to 64. Tests: one load takes the latency; tabled means of 2, 4 and 8; never less for more loads.
+/// Mean latency of the slowest of `loads` lines, which a warp waits for: latency + spread x ln(1.6
+/// loads - 0.6) / 1.702, where single loads have a standard deviation of `spread`.
+/// Source: the largest of n normal deviates is expected near the quantile (n - 3/8) / (n + 1/4):
+/// Blom, "Statistical Estimates and Transformed Beta-Variables", 1958; 1.702 is the usual scale of
+/// a logistic curve in place of the normal one, assumed. Within 4 % of the exact means up to 8
+/// lines, 7 % at 16, 17 % at 64.
+/// Leaves out: correlated slow lines, a latency that is skewed or grows under load. Errors: latency
+/// not positive, spread negative, loads outside 1 to 64.
+/// Tests: one load takes the latency; tabled means of 2, 4 and 8; never less for more loads.
 template <Scalar T>
 constexpr duration<T> slowest_load(const duration<T>& latency, const duration<T>& spread,
                                    const std::type_identity_t<T>& loads) {
@@ -53,8 +54,8 @@ constexpr duration<T> slowest_load(const duration<T>& latency, const duration<T>
                    detail::not_negative("spread", spread) * (log(T(1.6 * loads - 0.6)) / 1.702));
 }
 
-/// What a kernel keeps in flight: on every SM so many resident warps, each with so many independent
-/// loads, each of so many bytes for the whole warp (32 lanes of a float4 are 512 bytes).
+/// Memory parallelism of a kernel: resident warps per SM, independent loads per warp, bytes per
+/// load of a whole warp (32 lanes of a float4 are 512 bytes).
 template <Scalar T = double>
 struct basic_memory_parallelism {
   T sms{};
@@ -92,9 +93,9 @@ constexpr T warps_needed(const duration<T>& latency, const perfmodel::bandwidth<
   return named("warps needed", ceil(T(bytes_in_flight(latency, bandwidth) / per_warp)));
 }
 
-/// What one SM offers to thread blocks. The defaults are an H100's: 64 warps, 32 blocks, 65,536
+/// Resources of one SM for thread blocks. The defaults are an H100's: 64 warps, 32 blocks, 65,536
 /// registers, 228 KiB of shared memory. Source: Modal, "GPU Glossary", page on occupancy. The 1 KiB
-/// that each block costs beyond what it asks for is 228 KiB less the 227 KiB one block may have.
+/// reserved per block is 228 KiB less the 227 KiB one block may have.
 template <Scalar T = double>
 struct basic_sm_limits {
   T warps = T(64.0);
@@ -114,7 +115,7 @@ struct basic_sm_limits {
 };
 using sm_limits = basic_sm_limits<>;
 
-/// What one thread block asks for.
+/// Resources of one thread block.
 template <Scalar T = double>
 struct basic_thread_block {
   T warps = T(1.0);
@@ -130,9 +131,9 @@ struct basic_thread_block {
 };
 using thread_block = basic_thread_block<>;
 
-/// Blocks of one kind that fit an SM at once: the least of what warps, block slots, registers and
-/// shared memory allow, each rounded down. 0 when one block alone does not fit. Leaves out the
-/// granularity in which registers are handed out (256 per warp).
+/// Resident blocks per SM: the least of what warps, block slots, registers and shared memory allow,
+/// each rounded down. 0 when one block does not fit. Leaves out the granularity of register
+/// allocation (256 per warp).
 /// Test: 98,304 B of shared memory each leave room for 2 blocks.
 template <Scalar T>
 constexpr T resident_blocks(const basic_sm_limits<T>& sm, const basic_thread_block<T>& block) {
@@ -172,7 +173,7 @@ constexpr T concurrent_sequences(const token_rate<T>& throughput,
                             detail::positive("inter_token_latency", inter_token_latency) / token));
 }
 
-/// Tokens per second of so many streams = streams / inter-token latency.
+/// Tokens per second of decoding streams = streams / inter-token latency.
 /// Test: 64 streams at 120 ms give 533.3 tok/s.
 template <Scalar T>
 constexpr token_rate<T> throughput_of(const std::type_identity_t<T>& concurrent_streams,

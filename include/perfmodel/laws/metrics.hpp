@@ -1,4 +1,4 @@
-// What people quote of a run: utilisation, achieved rates, training FLOP, latency of a request.
+// Metrics of a run: utilisation, achieved rates, training FLOP, latency of a request.
 #pragma once
 
 #include <perfmodel/hardware/accelerator.hpp>
@@ -26,7 +26,7 @@ constexpr T mbu(const bytes<T>& moved, const duration<T>& time,
   return named("MBU", detail::utilisation("mbu", share));
 }
 
-/// What a kernel reached in a measured time, as rates and as shares of an accelerator's peaks.
+/// Achieved rates of a kernel in a measured time, and their shares of an accelerator's peaks.
 template <Scalar T = double>
 struct basic_achieved {
   flop_rate<T> flop{};
@@ -36,8 +36,8 @@ struct basic_achieved {
 };
 using achieved_rates = basic_achieved<>;
 
-/// FLOP/s = FLOP / time, B/s = DRAM bytes / time, MFU and MBU those over the peaks. The bytes are the
-/// compulsory ones of the demand, so a warm cache may show an MBU above 1: that is the finding.
+/// FLOP/s = FLOP / time, B/s = DRAM bytes / time, MFU and MBU those over the peaks. The bytes are
+/// the compulsory ones of the demand, so a warm cache may show an MBU above 1: that is the finding.
 /// Errors: a time of 0; a format the accelerator lacks. Test: a GEMM of 1 x 5000 x 4508 bf16 in
 /// 68.7 us is 0.656 TFLOP/s.
 template <Scalar T>
@@ -82,7 +82,7 @@ constexpr flops_per_token<T> training_flop_per_token(const T& parameters,
 }
 PERFMODEL_WHOLE_NUMBERS(training_flop_per_token)
 
-/// FLOP of a pass of T tokens through P parameters: forward 2 P T, forward and backward 6 P T.
+/// FLOP of a forward pass of T tokens through P parameters: 2 P T, forward and backward 6 P T.
 /// Source and gaps: as above. Test: 70e9 parameters and 4096 tokens are 573.4 TFLOP forward.
 template <Number Parameters, Number N>
 constexpr auto forward_flop(const Parameters& parameters, const N& tokens) {

@@ -1,4 +1,4 @@
-// Two things at once: what of the shorter stays exposed, and what they cost each other.
+// Overlap of communication, transfers and compute: exposed time, and mutual slowdown.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -35,7 +35,7 @@ constexpr duration<T> communication_behind(const duration<T>& exposed,
   return named("communication", detail::not_negative("exposed", exposed) / (1.0 - efficiency));
 }
 
-/// Compute while something else holds `taken` of the SMs all the time: compute sms / (sms - taken).
+/// Compute time while other work occupies `taken` of the SMs: compute sms / (sms - taken).
 /// Leaves out contention for memory and L2. Errors: taken >= sms.
 /// Test: 4 and 8 of 132 SMs cost 3.1 % and 6.5 %.
 template <Scalar T>
@@ -46,10 +46,10 @@ constexpr duration<T> sm_interference(const duration<T>& compute,
   detail::count("sms", sms);
   detail::not_negative("taken", taken);
   detail::within("taken", taken, 0.0, lower(sms) * (1.0 - 1e-9), "fewer than sms");
-  return named("compute beside copy", compute / (1.0 - taken / sms));
+  return named("compute during copy", compute / (1.0 - taken / sms));
 }
 
-/// Who moves the bytes of a transfer that runs beside compute.
+/// Mover of a transfer that is concurrent with compute.
 enum class copy_mechanism { copy_engine, sms };
 
 constexpr const char* name_of(copy_mechanism m) {
@@ -93,10 +93,11 @@ struct basic_bucket {
 };
 using bucket = basic_bucket<>;
 
-/// When the last of several pieces is through one channel that serves them in this order:
-/// T = max over i of (ready_i + sum of time_j for j >= i). Source: the recurrence t_i =
-/// max(t_(i-1), ready_i) + time_i, unrolled. Leaves out that the channel slows down what computes
-/// beside it. Test: equals the recurrence for 1,000 random cases; 0 for no pieces.
+/// Finish time of several pieces on one channel that serves them in order: T = max over i of
+/// (ready_i + sum of time_j for j >= i). Source: the recurrence t_i = max(t_(i-1), ready_i) +
+/// time_i, unrolled.
+/// Leaves out that the channel slows down concurrent compute. Test: equals the recurrence for 1,000
+/// random cases; 0 for no pieces.
 template <Scalar T>
 constexpr duration<T> finish_time(std::span<const basic_bucket<T>> buckets) {
   duration<T> t{};
@@ -106,8 +107,8 @@ constexpr duration<T> finish_time(std::span<const basic_bucket<T>> buckets) {
   return named("finish", t);
 }
 
-/// The same for n equal buckets of gradients that become ready evenly through the backward pass:
-/// T = max(backward + a / n, backward / n + a), with a the time of all communication.
+/// Finish time of n equal gradient buckets that become ready evenly through the backward pass: T =
+/// max(backward + a / n, backward / n + a), with a the time of all communication.
 /// Errors: n below 1. Tests: n = 1 is backward + a; n -> infinity is max(backward, a); equals
 /// finish_time of the n buckets.
 template <Scalar T>

@@ -7,7 +7,8 @@
 namespace perfmodel {
 
 /// Attainable rate P(I) = min(R, BW I). Source: Williams, Waterman and Patterson, "Roofline", CACM
-/// 52(4), 2009, section 3. Leaves out latency, launches and every cache. Errors: rates not positive.
+/// 52(4), 2009, section 3. Leaves out latency, launches and every cache. Errors: rates not
+/// positive.
 /// Test: on an H100 (989.4 TFLOP/s, 3.35 TB/s) 100 FLOP/byte reach 335 TFLOP/s.
 template <Scalar T>
 constexpr flop_rate<T> attainable(const flop_rate<T>& peak_rate, const bandwidth<T>& memory,
@@ -30,7 +31,7 @@ constexpr intensity<T> ridge_point(const basic_accelerator<T>& a, number_format 
   return ridge_point(peak(a, format), a.dram.bandwidth.quantity());
 }
 
-/// The batch at which a decode step meets the ridge, and whether any batch does.
+/// Batch at which a decode step reaches the ridge point, if any does.
 template <Scalar T = double>
 struct basic_ridge_batch {
   T batch{};
@@ -38,10 +39,11 @@ struct basic_ridge_batch {
 };
 
 /// B sequences do 2 P B FLOP on P b bytes of weights and B `cache` bytes of their own, so the
-/// intensity is I* at B = I* P b / (2 P - I* cache), which is I* b / 2 without a cache. Not feasible,
-/// with a batch of 0, where 2 P <= I* cache: the intensity then stays below 2 P / cache at any batch.
-/// Leaves out the FLOP of attention. Errors: parameters or bytes not positive. Tests: 295.3 FLOP/byte
-/// in bf16 need 295; 70e9 parameters with 8192 tokens of 327,680 bytes never get there.
+/// intensity is I* at B = I* P b / (2 P - I* cache), which is I* b / 2 without a cache. Not
+/// feasible, with a batch of 0, where 2 P <= I* cache: the intensity then stays below 2 P / cache
+/// at any batch.
+/// Leaves out the FLOP of attention. Errors: parameters or bytes not positive. Tests: 295.3
+/// FLOP/byte in bf16 need 295; 70e9 parameters with 8192 tokens of 327,680 bytes never get there.
 template <Scalar T>
 constexpr basic_ridge_batch<T> ridge_batch(
     const intensity<T>& ridge, const std::type_identity_t<T>& parameters,
@@ -63,8 +65,8 @@ constexpr basic_ridge_batch<T> ridge_batch(
 }
 
 enum class regime { memory_bound, compute_bound };
-/// Which side of the ridge an intensity lies on. Test: 200 FLOP/byte on V100, A100, H100, B200 is
-/// compute, compute, memory, memory.
+/// Side of the ridge point that an intensity lies on. Test: 200 FLOP/byte on V100, A100, H100, B200
+/// is compute, compute, memory, memory.
 template <Scalar T>
 constexpr regime regime_of(const basic_accelerator<T>& a, number_format format,
                            const intensity<T>& i) {
@@ -73,7 +75,7 @@ constexpr regime regime_of(const basic_accelerator<T>& a, number_format format,
 }
 
 namespace detail {
-/// Stops the build with a sentence where a law is given no operator, or one of another scalar.
+/// Static assertion with a sentence for an argument that is no operator, or one of another scalar.
 template <class W, Scalar T>
 constexpr bool require_workload() {
   static_assert(Workload<W>,
@@ -92,7 +94,7 @@ constexpr bool require_workload() {
   }
 }
 
-/// demand / rate; 0 where there is no demand or nobody states the rate.
+/// demand / rate; 0 where there is no demand or no stated rate.
 template <class Amount, Quantity Rate>
 constexpr auto time_at(const Amount& demand, const char* field, const fact<Rate>& rate) {
   using time = decltype(demand / rate.quantity());
@@ -105,7 +107,7 @@ template <Scalar T, class Policy>
 constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                      const Policy& policy) {
   const bool multiplies = upper(d.matrix_flop.value()) > 0.0;
-  const bool has_vector_work = upper(d.vector_flop.value()) > 0.0 && states_vector_peak(a);
+  const bool has_vector_work = upper(d.vector_flop.value()) > 0.0 && has_vector_peak(a);
   if (upper(d.sent.value()) > 0.0) positive("fabric.bandwidth", a.fabric.bandwidth.quantity());
   positive("dram.bandwidth", a.dram.bandwidth.quantity());
 
@@ -138,14 +140,14 @@ constexpr basic_estimate<T> roofline(const basic_accelerator<T>& a, const basic_
 }
 }  // namespace detail
 
-/// T = max(O_matrix / R_matrix, O_vector / R_vector, D_l / BW_l for every level l) + launches, for an
-/// operator or a demand: roofline(h100_sxm, gemm{.m = 1, .n = 8192, .k = 8192}). An operator over
-/// double is taken over the machine's scalar, and the reverse.
+/// T = max(O_matrix / R_matrix, O_vector / R_vector, D_l / BW_l for every level l) + launches, for
+/// an operator or a demand: roofline(h100_sxm, gemm{.m = 1, .n = 8192, .k = 8192}). An operator
+/// over double takes the machine's scalar, and the reverse.
 /// Source: hierarchical roofline, Yang, Kurth and Williams, "Hierarchical Roofline analysis for
 /// GPUs", CCPE 2020. Terms: compute, vector, memory, l2, shared, link; a level without a stated
-/// bandwidth or demand adds none. Errors: a format the accelerator lacks; no DRAM bandwidth; bytes
-/// sent without a fabric. Tests: T never falls below any term; MFU = MBU I / I*; 1 GB sent at
-/// 450 GB/s is 2.22 ms.
+/// bandwidth or demand adds none.
+/// Errors: a format the accelerator lacks; no DRAM bandwidth; bytes sent without a fabric. Tests: T
+/// never falls below any term; MFU = MBU I / I*; 1 GB sent at 450 GB/s is 2.22 ms.
 template <Scalar T, class W, class Policy = datasheet>
 constexpr auto roofline(const basic_accelerator<T>& a, const W& w, const Policy& policy = {}) {
   if constexpr (detail::require_workload<W, T>()) {

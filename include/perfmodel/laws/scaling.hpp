@@ -1,4 +1,4 @@
-// Doing more at once: Amdahl's law and its inverse, batches, ranks, taxes, stragglers.
+// Scaling: Amdahl's law and its inverse, batches, ranks, scaling tax, stragglers.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -109,8 +109,8 @@ constexpr auto share_from_speedup(const S& speedup, const F& factor) {
                                        "0 to 1: the part cannot have brought this speedup"));
 }
 
-/// The share of the old time that a speedup removed: 1 - 1 / speedup. Those of parts that share no
-/// time add up to at most 1. Test: 3.1x by one part and 1.9x by another would remove 1.151: impossible.
+/// Share of the old time that a speedup removed: 1 - 1 / speedup. Shares of disjoint parts add up
+/// to at most 1. Test: 3.1x by one part and 1.9x by another would remove 1.151: impossible.
 template <Number S>
 constexpr auto removed_share(const S& speedup) {
   using T = promoted<S>;
@@ -165,8 +165,8 @@ constexpr duration<T> time_with_tax(const duration<T>& time, const std::type_ide
   return named("time with tax", time / (1.0 - tax));
 }
 
-/// Its inverse, time (1 - tax): what a run would take without it.
-/// Test: a step of 245 ms whose MFU fell from 65 % to 48 % takes 180.9 ms alone.
+/// Time of a run without the tax: time (1 - tax), the inverse.
+/// Test: a step of 245 ms, with an MFU that fell from 65 % to 48 %, takes 180.9 ms unscaled.
 template <Scalar T>
 constexpr duration<T> time_without_tax(const duration<T>& time,
                                        const std::type_identity_t<T>& tax) {

@@ -1,4 +1,4 @@
-// Work that is dealt out: persistent kernels, several streams, dependent launches, broken graphs, live memory.
+// Schedules: persistent kernels, streams, dependent launches, graph breaks, memory planning.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -9,9 +9,10 @@
 
 namespace perfmodel {
 
-/// One launch whose blocks take their work from lists that were dealt beforehand: done when the longest is.
-/// Against n launches it saves n - 1 of them, and harms where the lists are unequal.
-/// Errors: a negative time. Tests: lists of 3, 1, 1, 1 ms take 3 ms, twice the mean of 1.5; equal ones the mean.
+/// Time of a persistent kernel with static work lists: launch + the longest list. It saves n - 1 of
+/// n launches, and loses where the lists are unequal.
+/// Errors: a negative time. Tests: lists of 3, 1, 1, 1 ms take 3 ms, twice the mean of 1.5; equal
+/// ones the mean.
 template <Scalar T>
 constexpr duration<T> persistent_time(std::span<const duration<T>> lists,
                                       const duration<T>& launch) {
@@ -21,7 +22,8 @@ constexpr duration<T> persistent_time(std::span<const duration<T>> lists,
   return named("persistent", detail::not_negative("launch", launch) + longest);
 }
 
-/// Longest list over the mean: 1 where the work is equal. Errors: no lists, or nothing in them.
+/// Work imbalance: the longest list over the mean, 1 for equal lists. Errors: no lists, or only
+/// empty ones.
 template <Scalar T>
 constexpr T work_imbalance(std::span<const duration<T>> lists) {
   duration<T> longest{}, sum{};
@@ -33,7 +35,7 @@ constexpr T work_imbalance(std::span<const duration<T>> lists) {
                                          T(static_cast<double>(lists.size())))));
 }
 
-/// A chain of kernels in one stream: their time alone, and the share of the device that they fill then.
+/// Chain of kernels in one stream: its unshared time, and the share of the device that it fills.
 template <Scalar T = double>
 struct basic_stream_chain {
   duration<T> alone{};
@@ -47,9 +49,11 @@ struct basic_stream_chain {
 };
 using stream_chain = basic_stream_chain<>;
 
-/// Chains side by side: max(sum of alone x filled, the longest alone). No gain where each fills the device.
-/// Source: Graham, "Bounds on multiprocessing timing anomalies", 1969: no schedule is quicker. Leaves out what
-/// they take of each other's caches. Tests: two full chains of 1 ms take 2 ms; two that fill a third, 1 ms.
+/// Time of concurrent chains: max(sum of alone x filled, the longest alone). No gain where each
+/// fills the device.
+/// Source: Graham, "Bounds on multiprocessing timing anomalies", 1969: no schedule is quicker.
+/// Leaves out cache contention. Tests: two full chains of 1 ms take 2 ms; two that fill a third, 1
+/// ms.
 template <Scalar T>
 constexpr duration<T> side_by_side(std::span<const basic_stream_chain<T>> chains) {
   duration<T> longest{}, work{};
@@ -61,8 +65,8 @@ constexpr duration<T> side_by_side(std::span<const basic_stream_chain<T>> chains
   return named("side by side", max(work, longest));
 }
 
-/// Gap that is left between two kernels when the second is launched before the first ends (programmatic
-/// dependent launch): what of the gap the prologue, up to where it waits, does not cover.
+/// Idle time between two kernels with programmatic dependent launch: the launch gap less the
+/// prologue up to its wait.
 /// Source: NVIDIA, "CUDA C++ Programming Guide", programmatic dependent launch.
 /// Tests: 1.2 us with a prologue of 0.5 leave 0.7, one of 2 nothing.
 template <Scalar T>
@@ -72,14 +76,14 @@ constexpr duration<T> dependent_gap(const duration<T>& gap, const duration<T>& p
                                     duration<T>{}));
 }
 
-/// Regions that n breaks leave of a compiled graph. Test: 50 breaks, 51 regions.
+/// Regions of a compiled graph with n breaks. Test: 50 breaks, 51 regions.
 template <Number N>
 constexpr auto regions_of(const N& breaks) {
   using T = promoted<N>;
   return named("regions", T(detail::not_negative("breaks", T(breaks)) + 1.0));
 }
 
-/// A tensor of a plan: its bytes, and the first and last operator that touch it.
+/// Tensor of a memory plan: its bytes, and the first and last operator that touch it.
 template <Scalar T = double>
 struct basic_live_tensor {
   bytes<T> size{};
@@ -95,8 +99,8 @@ struct basic_live_tensor {
 };
 using live_tensor = basic_live_tensor<>;
 
-/// Bytes that a plan needs where tensors share memory once they are dead: the largest sum alive at once, to be
-/// held against the sum of all. Leaves out fragmentation. Errors: one that dies before it is born.
+/// Peak memory of a plan that reuses dead tensors: the largest sum of concurrently live bytes.
+/// Leaves out fragmentation. Errors: a tensor that ends before it begins.
 /// Tests: a chain of three of 1 MB, each alive for two operators, needs 2 MB and not 3.
 template <Scalar T>
 constexpr bytes<T> peak_live_bytes(std::span<const basic_live_tensor<T>> tensors) {
@@ -113,8 +117,8 @@ constexpr bytes<T> peak_live_bytes(std::span<const basic_live_tensor<T>> tensors
   return named("peak live", peak);
 }
 
-/// Share of a time in which any kernel at all was resident, as nvidia-smi's GPU-Util counts: it says nothing of
-/// the work done. Test: 89 % of such use beside SMs that are busy for 1.13 % of the time.
+/// Share of time with any resident kernel, as nvidia-smi's GPU-Util counts; it says nothing of the
+/// work done. Test: 89 % of such use, while SMs are busy for 1.13 % of the time.
 template <Scalar T>
 constexpr T resident_share(const duration<T>& any_kernel, const duration<T>& elapsed) {
   return named("resident", T(detail::fraction("any_kernel over elapsed",
@@ -122,7 +126,7 @@ constexpr T resident_share(const duration<T>& any_kernel, const duration<T>& ela
                                                 detail::positive("elapsed", elapsed)))));
 }
 
-/// What a measurement reads when the profiler adds a share: t (1 + o), and back.
+/// Time without the profiler's overhead: read / (1 + added).
 /// Test: 10 ms read under a profiler that adds 15 % were 8.70 ms.
 template <Scalar T>
 constexpr duration<T> without_profiler(const duration<T>& read,
@@ -131,8 +135,10 @@ constexpr duration<T> without_profiler(const duration<T>& read,
                                        (T(1.0) + detail::not_negative("added", added)));
 }
 
-/// Tokens of a cache of which the last `recent` are kept in a wider format: r b1 + (n - r) b2.
-/// Tests: 1000 tokens, the last 100 in 2 bytes and the rest in 1, are 1100; fewer than recent are all wide.
+/// Bytes of a mixed-precision KV cache with the last `recent` tokens in a larger format: r b1 + (n
+/// - r) b2.
+/// Tests: 1000 tokens, the last 100 in 2 bytes and the rest in 1, are 1100; fewer than recent all
+/// take 2.
 template <Scalar T>
 constexpr bytes<T> mixed_cache_bytes(const std::type_identity_t<T>& count,
                                      const std::type_identity_t<T>& recent, const bytes<T>& wide,

@@ -1,4 +1,4 @@
-// Speculative decoding: speed-up, best draft length, break-even acceptance, and where it stops.
+// Speculative decoding: speed-up, best draft length, break-even acceptance and limits.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -179,15 +179,15 @@ constexpr auto speculate(const A& acceptance, int draft_length, const Ratio& dra
   }
   return e;
 }
-/// The same with a draft as long as there are positions.
+/// Speculation with a draft as long as there are positions.
 template <detail::Positions A, Number Ratio>
 constexpr auto speculate(const A& acceptance, const Ratio& draft_cost_ratio) {
   return speculate(acceptance, static_cast<int>(std::span(acceptance).size()), draft_cost_ratio);
 }
 
-/// What a round computes over what plain decoding would for the same tokens: (k c_flop + k + 1) /
-/// E, c_flop the draft's FLOP per token over the target's. Source: Leviathan et al. 2023,
-/// theorem 3.11. Test: a = 0: k + 1 with a free draft.
+/// FLOP of a round over those of plain decoding for equal tokens: (k c_flop + k + 1) / E, with
+/// c_flop the draft's FLOP per token over the target's. Source: Leviathan et al. 2023, theorem
+/// 3.11. Test: a = 0: k + 1 with a free draft.
 template <Scalar T>
 constexpr T flop_overhead(const emitted_tokens_per_round<T>& e, int draft_length,
                           const std::type_identity_t<T>& draft_flop_ratio) {

@@ -1,4 +1,4 @@
-// What one warp does with its lanes: sectors of a stride, bank conflicts, divergence, and cycles.
+// Warps: sectors of a stride, bank conflicts, divergence, and cycles.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -10,11 +10,11 @@
 namespace perfmodel {
 
 inline constexpr int warp_lanes = 32;           ///< threads that issue together
-inline constexpr int memory_banks = 32;         ///< of shared memory, 4 bytes wide each
-inline constexpr bytes<> sector = 32.0 * byte;  ///< what L2 and DRAM move at least
+inline constexpr int memory_banks = 32;         ///< shared-memory banks, 4 bytes wide each
+inline constexpr bytes<> sector = 32.0 * byte;  ///< smallest transfer of L2 and DRAM
 
-/// Time of so many cycles at a clock, and back. A published latency in cycles is a time only with its
-/// clock. Test: 600 cycles at 1.98 GHz are 303 ns, 200 at 1.755 GHz 114 ns.
+/// Time of a number of cycles at a clock, and back. A published latency in cycles is a time only
+/// with its clock. Test: 600 cycles at 1.98 GHz are 303 ns, 200 at 1.755 GHz 114 ns.
 template <Scalar T>
 constexpr duration<T> time_of_cycles(const std::type_identity_t<T>& cycles,
                                      const frequency<T>& clock) {
@@ -33,7 +33,7 @@ constexpr T lanes_per_sm(const basic_accelerator<T>& a) {
          (2.0 * flop);
 }
 
-/// Warps of so many threads: ceil(threads / 32). Test: 100 threads are 4 warps.
+/// Warps of a thread count: ceil(threads / 32). Test: 100 threads are 4 warps.
 template <Number N>
 constexpr auto warps_of(const N& threads) {
   using math::ceil;
@@ -49,9 +49,9 @@ constexpr int reduction_steps(int lanes = warp_lanes) {
   return steps;
 }
 
-/// A warp whose lanes part ways takes each path in turn: the sum of the paths.
+/// Time of a divergent warp, which takes each path in turn: the sum of the paths.
 /// Source: NVIDIA, "CUDA C++ Programming Guide", section on the SIMT architecture. Leaves out paths
-/// that no lane takes. Test: two paths of one length take twice as long.
+/// without lanes. Test: two paths of equal length take twice as long.
 template <Scalar T>
 constexpr duration<T> divergent_time(std::span<const duration<T>> paths) {
   duration<T> sum{};
@@ -62,7 +62,8 @@ constexpr duration<T> divergent_time(std::span<const duration<T>> paths) {
 /// Sectors that one load or store of a warp moves, lane i at element i x stride, aligned:
 /// with at most a sector between elements those of the span, else those of each element.
 /// Source: NVIDIA, "CUDA C++ Best Practices Guide", section 9.2.1 (coalesced access).
-/// Errors: a stride or an element below 1. Tests: 4-byte elements: 4 at stride 1, 32 at 8 and above.
+/// Errors: a stride or an element below 1. Tests: 4-byte elements: 4 at stride 1, 32 at 8 and
+/// above.
 constexpr int sectors_per_request(int stride, int element_bytes) {
   detail::count("stride", static_cast<double>(stride));
   detail::within("element_bytes", static_cast<double>(element_bytes), 1.0, 16.0, "1 to 16");
@@ -78,11 +79,11 @@ constexpr double access_amplification(int stride, int element_bytes) {
          (warp_lanes * element_bytes);
 }
 
-/// How a tile lies in shared memory: row after row, or with each column index XORed with its row.
+/// Layout of a tile in shared memory: row after row, or with each column index XORed with its row.
 enum class tile_layout { rows, xor_swizzled };
 
-/// Ways of the worst bank conflict when the lanes of a warp read one column of a tile, a row of which
-/// is `row_words` words of 4 bytes: the most lanes that one bank serves, one after the other.
+/// Ways of the worst bank conflict when the lanes of a warp read one column of a tile, a row of
+/// which is `row_words` words of 4 bytes: the most lanes that one bank serves, one after the other.
 /// In rows it is gcd(row_words, 32). Source: NVIDIA, "CUDA C++ Programming Guide", shared memory;
 /// Thakkar et al., CUTLASS/CuTe, "Swizzle". Tests: 1, 2, 32, 1 ways at 1, 2, 32, 33 words; 1 at 32
 /// words swizzled.

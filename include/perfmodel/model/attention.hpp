@@ -1,36 +1,37 @@
-// Attention over the keys and values that a layer caches: over all of them, a window, chunks, or those
-// that an indexer chooses.
+// Shapes of attention over a layer's KV cache: full, windowed, chunked or sparse.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-// What chooses the tokens of a sparse attention: a small attention of its own over all of them.
+// Indexer of sparse attention: a small attention that chooses tokens.
 
 namespace perfmodel {
 
-/// The indexer of DeepSeek Sparse Attention: `heads` queries of `dim` score every earlier token by one
+/// Indexer of DeepSeek Sparse Attention: `heads` queries of `dim` score every earlier token by one
 /// key of `dim`, and attention sees the `top_k` tokens with the highest sums of scores.
+/// Every rank of a tensor-parallel group has all of it. A block-sparse attention (MiniMax-M3) has
+/// top_k = blocks x tokens of a block.
 /// Source: DeepSeek-V3.2-Exp, its paper's section 1 and inference/model.py (class Indexer): queries
-/// from MLA's query latent, a key and a weight per head from hidden, keys kept in fp8 with a 32-bit
-/// scale per 128. Every rank of a tensor-parallel group has all of it. A block-sparse attention (MiniMax-M3) has top_k = blocks x tokens of a block.
+/// from MLA's query latent, a key and a weight per head from hidden, keys cached in fp8 with a
+/// 32-bit scale per 128.
 template <Scalar T = double>
 struct basic_attention_indexer {
   T heads{};
   T dim{};
   T top_k{};
   storage_format cache{number_format::fp8, 128, 32};
-  bool shared = false;  ///< takes what an earlier layer chose: no weights, keys or work (GLM-5.2)
+  bool shared = false;  ///< reuses an earlier layer's choice: no weights, keys or work (GLM-5.2)
 
   constexpr T own() const { return T(shared ? 0.0 : 1.0); }
-  /// Of the projections; queries come from a vector of `query_input`.
+  /// Weights of the projections; queries come from a vector of `query_input`.
   constexpr T weights(const T& hidden, const T& query_input) const {
     return own() * (query_input * heads * dim + hidden * (dim + heads));
   }
   /// The norm of the key, with a bias.
   constexpr T extras() const { return own() * 2.0 * dim; }
-  /// Of one query over so many keys.
+  /// FLOP of one query over `keys` keys.
   constexpr T flop_over(const T& keys) const { return own() * 2.0 * heads * dim * keys; }
   constexpr bytes<T> bytes_per_token() const { return own() * dim * bytes_of(cache); }
 
@@ -47,26 +48,27 @@ struct basic_attention_indexer {
 using attention_indexer = basic_attention_indexer<>;
 
 /// Multi-head (kv_heads = query_heads), multi-query (kv_heads = 1) or grouped-query attention.
-/// `head_dim` is the width of a query and a key, `value_dim` that of a value where it is another. With
-/// a `window` a token sees the last so many; `chunked`, those of its own chunk of so many (Llama 4).
+/// `head_dim` is the size of a query and a key, `value_dim` that of a value where it differs.
+/// With a `window` a token sees that many last tokens; `chunked`, the tokens of its own chunk of
+/// that size (Llama 4).
 template <Scalar T = double>
 struct basic_attention_shape {
   T query_heads{};
   T kv_heads{};
   T head_dim{};
   std::optional<T> value_dim{};
-  std::optional<T> query_rank{};  ///< queries come through a projection so wide (Step-3)
+  std::optional<T> query_rank{};  ///< rank of the query projection (Step-3)
   std::optional<T> window{};
   std::optional<basic_attention_indexer<T>> indexer{};
   bool chunked = false;
   bool qkv_bias = false;
   bool output_bias = false;
-  bool qk_norm = false;        ///< a norm over each head's query and key (Qwen 3, Gemma 3)
-  bool qk_norm_whole = false;  ///< one over all heads together (MiniMax-M2, OLMo)
+  bool qk_norm = false;        ///< norm over each head's query and key (Qwen 3, Gemma 3)
+  bool qk_norm_whole = false;  ///< one norm over all heads (MiniMax-M2, OLMo)
   bool sinks = false;          ///< one learned logit per head (gpt-oss)
-  bool output_gate = false;    ///< as wide as the result, beside the queries (Qwen3-Next)
+  bool output_gate = false;    ///< gate as wide as the result (Qwen3-Next)
   bool value_is_key = false;   ///< no projection of values (Gemma 4's layers without a window)
-  bool shares_cache = false;   ///< has keys and values of an earlier layer (Gemma 3n)
+  bool shares_cache = false;   ///< uses keys and values of an earlier layer (Gemma 3n)
 
   constexpr T value_width() const { return value_dim.value_or(head_dim); }
   constexpr T key_value_width() const { return kv_heads * (head_dim + value_width()); }
@@ -93,19 +95,19 @@ struct basic_attention_shape {
     return n;
   }
 
-  /// Of a sequence of `context` tokens, those whose keys and values stay.
-  constexpr T kept_tokens(const T& context) const {
+  /// Cached tokens of a sequence of `context` tokens.
+  constexpr T cached_tokens(const T& context) const {
     return window ? scalar_min(context, *window) : context;
   }
-  /// Those that a new token attends to: in chunks, half of one on average.
+  /// Tokens that a new token attends to; in chunks, half a chunk on average.
   constexpr T seen_tokens(const T& context) const {
-    const T kept = kept_tokens(context);
+    const T kept = cached_tokens(context);
     if (chunked && window) return scalar_min(context, T(0.5 * (*window + 1.0)));
     return indexer ? scalar_min(kept, indexer->top_k) : kept;
   }
   /// Cached elements of one token in the format of the cache.
   constexpr T cached_elements() const { return shares_cache ? T(0.0) : key_value_width(); }
-  /// Scores and results of one token over a context, and what choosing the tokens takes.
+  /// FLOP of one token over a context: scores, results and the indexer.
   constexpr T flop_per_token(const T& context) const {
     const T scores = 2.0 * query_heads * (head_dim + value_width()) * seen_tokens(context);
     return indexer ? T(scores + indexer->flop_over(context)) : scores;
@@ -134,13 +136,13 @@ struct basic_attention_shape {
 };
 using attention_shape = basic_attention_shape<>;
 
-// Attention over a window of tokens and, further back, over entries that each stand for several.
+// Compressed attention: a window of tokens and, before it, entries that each stand for several.
 
-/// The attention of DeepSeek-V4: one key, which is the value too, of `head_dim` for all heads; the
-/// last `window` tokens as they are, and of all before them one entry for every `ratio` tokens, of
-/// which an `indexer` may choose top_k. Without a ratio it is the window alone. Queries come from a
-/// latent of `query_rank`, results go back through `output_groups` latents of `output_rank`.
-/// `overlaps`: an entry is made of its own tokens and those of the one before (ratio 4).
+/// Attention of DeepSeek-V4: all heads share one key of `head_dim`, which is the value too. The
+/// cache has the last `window` tokens and one entry for every `ratio` earlier tokens, of which an
+/// `indexer` may choose top_k. Without a ratio only the window remains.
+/// Queries come from a latent of `query_rank`, results go back through `output_groups` latents of
+/// `output_rank`. `overlaps`: an entry also covers the tokens of the one before (ratio 4).
 template <Scalar T = double>
 struct basic_compressed_attention_shape {
   T query_heads{};
@@ -154,7 +156,7 @@ struct basic_compressed_attention_shape {
   bool overlaps = false;
   bool sinks = true;
 
-  /// The two projections that make entries of so many elements.
+  /// Weights of the two projections to entries of `width` elements.
   constexpr T compressor(const T& hidden, const T& width) const {
     return (overlaps ? 4.0 : 2.0) * hidden * width;
   }
@@ -179,8 +181,8 @@ struct basic_compressed_attention_shape {
     return n;
   }
 
-  /// Entries of head_dim elements that a sequence keeps: the window, and one for every `ratio` tokens.
-  constexpr T kept_tokens(const T& context) const {
+  /// Cached entries of head_dim elements: the window, and one for every `ratio` tokens.
+  constexpr T cached_tokens(const T& context) const {
     const T recent = scalar_min(context, window);
     return ratio ? T(recent + context / *ratio) : recent;
   }
@@ -216,9 +218,9 @@ using compressed_attention_shape = basic_compressed_attention_shape<>;
 
 // Multi-head latent attention: all heads read one compressed vector per token.
 
-/// MLA: the cache holds `kv_rank` values of a latent and a rotary key of `rope_dim` per token, for
-/// all heads and for keys and values alike. `head_dim` is the width of a query, rope_dim included,
-/// `value_dim` that of a head's result.
+/// MLA: all heads share a latent of `kv_rank` values and a rotary key of `rope_dim` per token, for
+/// keys and values alike. `head_dim` is the size of a query, rope_dim included, `value_dim` that of
+/// a head's result.
 /// Sources: DeepSeek-V2, arXiv 2405.04434, section 2.1; sparse with an `indexer`, DeepSeek-V3.2.
 template <Scalar T = double>
 struct basic_latent_attention_shape {
@@ -227,15 +229,15 @@ struct basic_latent_attention_shape {
   T value_dim{};
   T kv_rank{};
   T rope_dim{};
-  std::optional<T> query_rank{};  ///< of the query compression, where there is one
+  std::optional<T> query_rank{};  ///< rank of the query compression, if any
   std::optional<basic_attention_indexer<T>> indexer{};
-  bool output_gate = false;  ///< as wide as the result, from hidden (Kimi-K3)
+  bool output_gate = false;  ///< gate as wide as the result, from hidden (Kimi-K3)
 
-  /// What hidden is projected to before the heads: the latents of keys, values and queries.
+  /// Latents that hidden is projected to: keys, values and queries.
   constexpr T latent_width() const {
     return query_rank ? T(*query_rank + cached_elements()) : cached_elements();
   }
-  /// What the heads' queries are made of.
+  /// Input size of the query projection.
   constexpr T query_input(const T& hidden) const { return query_rank.value_or(hidden); }
 
   constexpr T weights(const T& hidden) const {
@@ -253,12 +255,12 @@ struct basic_latent_attention_shape {
     return indexer ? T(norms + indexer->extras()) : norms;
   }
 
-  constexpr T kept_tokens(const T& context) const { return context; }
+  constexpr T cached_tokens(const T& context) const { return context; }
   constexpr T seen_tokens(const T& context) const {
     return indexer ? scalar_min(context, indexer->top_k) : context;
   }
   constexpr T cached_elements() const { return kv_rank + rope_dim; }
-  /// As attention_shape; in its absorbed form MLA multiplies with the latent, 2 (2 kv_rank + rope_dim)
+  /// FLOP as in attention_shape; absorbed MLA multiplies with the latent, 2 (2 kv_rank + rope_dim)
   /// per head and token.
   constexpr T flop_per_token(const T& context) const {
     const T scores = 2.0 * query_heads * (head_dim + value_dim) * seen_tokens(context);

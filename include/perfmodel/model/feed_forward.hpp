@@ -1,4 +1,4 @@
-// What follows a layer's mixer: a dense network, or experts that a router chooses.
+// Feed-forward of a layer: a dense network, or routed experts.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -31,10 +31,11 @@ struct basic_dense_shape {
 };
 using dense_shape = basic_dense_shape<>;
 
-/// Routed experts: each token takes `top_k` of `experts`, each of width `intermediate`, and what is
-/// always on: shared experts, or a dense network beside (Gemma 4), `shared_intermediate` wide
-/// together. With `latent` the experts work on a projection of hidden that is so wide (Nemotron-3
-/// Super, Kimi-K3).
+/// Routed experts: each token takes `top_k` of `experts`, each of size `intermediate`.
+/// `shared_intermediate` is the total size of the always-active part: shared experts, or a dense
+/// network (Gemma 4).
+/// With `latent` the experts work on a projection of hidden to that size (Nemotron-3 Super,
+/// Kimi-K3).
 template <Scalar T = double>
 struct basic_expert_shape {
   T experts{};
@@ -48,14 +49,14 @@ struct basic_expert_shape {
   bool shared_gate = false;  ///< a sigmoid gate of width hidden on the shared expert (Qwen 2 MoE)
 
   constexpr T matrices() const { return T(gated ? 3.0 : 2.0); }
-  /// The width of what an expert takes and gives.
+  /// Size of an expert's input and output.
   constexpr T expert_hidden(const T& hidden) const { return latent.value_or(hidden); }
-  /// What every token passes: shared experts, and the way to the latent and back.
+  /// Weights that every token uses: shared experts, and the projections to the latent and back.
   constexpr T weights(const T& hidden) const {
     const T shared = shared_intermediate ? T(matrices() * hidden * *shared_intermediate) : T(0.0);
     return shared + latent_weights(hidden);
   }
-  /// Of these, the way to the latent and back, which every rank has whole.
+  /// Weights of the projections to the latent and back, which every rank has whole.
   constexpr T latent_weights(const T& hidden) const {
     return latent ? T(2.0 * hidden * *latent) : T(0.0);
   }

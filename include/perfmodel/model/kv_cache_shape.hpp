@@ -1,4 +1,4 @@
-// What sequences leave behind in a transformer: keys and values of each token, and states.
+// KV cache and recurrent states of sequences in a transformer.
 #pragma once
 
 #include <perfmodel/model/transformer.hpp>
@@ -7,16 +7,15 @@ namespace perfmodel {
 
 namespace detail {
 
-// Of one layer: what a token adds to the cache, what a sequence of `context` tokens keeps there, and
-// what it keeps whatever its length. A rank that has a `share` of the keys and values has all keys of
-// an indexer.
+// Cache of one layer: bytes per token, bytes of a sequence of `context` tokens, and states of
+// constant size. A rank with a `share` of the keys and values has all keys of an indexer.
 template <template <class> class Shape, Scalar T>
 constexpr bytes<T> token_cache(const Shape<T>& a, const storage_format& format,
                                const T& share = T(1.0)) {
   const bytes<T> entries = share * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + a.indexer->bytes_per_token() : entries;
 }
-/// As below: what one more token adds where the window is full.
+/// Growth per token once the window is full.
 template <Scalar T>
 constexpr bytes<T> token_growth(const basic_compressed_attention_shape<T>& a,
                                 const storage_format& format, const T& share = T(1.0)) {
@@ -38,13 +37,15 @@ constexpr bytes<T> token_cache(const basic_recurrent_shape<T>&, const storage_fo
 template <template <class> class Shape, Scalar T>
 constexpr bytes<T> sequence_cache(const Shape<T>& a, const T& context, const storage_format& format,
                                   const T& share = T(1.0)) {
-  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  const bytes<T> entries =
+      share * a.cached_tokens(context) * a.cached_elements() * bytes_of(format);
   return a.indexer ? entries + context * a.indexer->bytes_per_token() : entries;
 }
 template <Scalar T>
 constexpr bytes<T> sequence_cache(const basic_compressed_attention_shape<T>& a, const T& context,
                                   const storage_format& format, const T& share = T(1.0)) {
-  const bytes<T> entries = share * a.kept_tokens(context) * a.cached_elements() * bytes_of(format);
+  const bytes<T> entries =
+      share * a.cached_tokens(context) * a.cached_elements() * bytes_of(format);
   if (!a.indexer || !a.ratio) return entries;
   return entries + context / *a.ratio * a.indexer->bytes_per_token();
 }
@@ -54,7 +55,7 @@ constexpr bytes<T> sequence_cache(const basic_recurrent_shape<T>&, const T&, con
   return {};
 }
 
-// Of one layer: what one more token adds to a sequence whose windows are full.
+// Growth of one layer per token once its windows are full.
 template <class Shape>
 constexpr auto token_growth(const Shape& a, const storage_format& format) {
   return token_cache(a, format);
@@ -74,7 +75,7 @@ constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
   return a.state_bytes();
 }
 
-/// kv_bytes and state_bytes of a model that was checked.
+/// Computes kv_bytes and state_bytes of a checked model.
 template <Scalar T>
 constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
                                      const storage_format& format) {
@@ -88,7 +89,7 @@ constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
                  return bytes<T>(sequence_state(a));
                }));
 }
-/// kv_bytes_per_token of a model that was checked.
+/// Computes kv_bytes_per_token of a checked model.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,
                                              const storage_format& format) {
@@ -98,9 +99,10 @@ constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,
 }
 }  // namespace detail
 
-/// What a token adds to the cache, whole model, before any window is full: 2 L H_kv d_h b for
-/// grouped-query attention, L (d_c + d_rope) b for MLA, plus the keys of an indexer; a compressed
-/// attention adds an entry to its window and one more every `ratio` tokens, a recurrent layer nothing.
+/// KV-cache bytes that a token adds, whole model, before any window is full: 2 L H_kv d_h b for
+/// grouped-query attention, L (d_c + d_rope) b for MLA, plus the keys of an indexer. Compressed
+/// attention adds an entry to its window and one more every `ratio` tokens, a recurrent layer
+/// nothing.
 /// Source: Kwon et al. 2023 (arXiv 2309.06180), section 3; MLA, arXiv 2405.04434, section 2.1.3.
 /// Leaves out block scales unless `format` has them. Test: Llama 3 70B in bf16 is 327,680 B/token;
 /// DeepSeek-V3 70,272.
@@ -111,10 +113,10 @@ constexpr bytes_per_token<T> kv_bytes_per_token(
   return detail::cache_per_token(checked(m), format);
 }
 
-/// What one more token adds to the cache at long context, whole model: as kv_bytes_per_token, without
-/// the layers whose window is full by then.
-/// Test: equals kv_bytes(c + 1) - kv_bytes(c) for a c beyond every window; gpt-oss-120b, of whose 36
-/// layers every second has a window, 36,864 B/token in bf16.
+/// KV-cache bytes that a token adds at long context, whole model: kv_bytes_per_token without layers
+/// with a full window.
+/// Test: equals kv_bytes(c + 1) - kv_bytes(c) for a c beyond every window; gpt-oss-120b, which has
+/// a window in every second of 36 layers, 36,864 B/token in bf16.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_growth_per_token(
     const basic_transformer<T>& m, const storage_format& format = number_format::bf16) {
@@ -126,7 +128,7 @@ constexpr bytes_per_token<T> kv_growth_per_token(
                }) / token);
 }
 
-/// Cache of one sequence of `context` tokens: layers with a window keep its last tokens only.
+/// KV cache of one sequence of `context` tokens; layers with a window cache its last tokens only.
 /// Leaves out recurrent states: see state_bytes.
 /// Test: equals context x kv_bytes_per_token where no layer has a window.
 template <Scalar T>
@@ -136,10 +138,10 @@ constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_ident
   return detail::cache_of_sequence(checked(m), detail::not_negative("context", context), format);
 }
 
-/// What the recurrent layers keep of one sequence, whatever its length: value_heads x key_dim x
-/// value_dim of state, and the last inputs of their convolutions.
-/// Source: mamba_utils.py of vLLM. Test: 36 layers of Qwen3-Next's Gated DeltaNet (32 heads of 128 x
-/// 128 in fp32, a convolution of 4 over 8,192 channels) keep 77.27 MB.
+/// State bytes of one sequence, independent of its length: value_heads x key_dim x value_dim of
+/// state, and the last inputs of the convolutions.
+/// Source: mamba_utils.py of vLLM. Test: 36 layers of Qwen3-Next's Gated DeltaNet (32 heads of 128
+/// x 128 in fp32, a convolution of 4 over 8,192 channels) have 77.27 MB.
 template <Scalar T>
 constexpr bytes<T> state_bytes(const basic_transformer<T>& m) {
   return detail::state_of_sequence(checked(m));

@@ -1,4 +1,4 @@
-// A model's layers: each a mixer, which looks at other tokens, and a feed-forward, which does not.
+// Layers of a model: each a mixer, which sees other tokens, and a feed-forward, which does not.
 #pragma once
 
 #include <initializer_list>
@@ -34,7 +34,7 @@ struct basic_layer_shape {
 };
 using layer_shape = basic_layer_shape<>;
 
-/// So many layers have this mixer, or this feed-forward.
+/// Number of layers with this mixer, or this feed-forward.
 template <class Shape, Scalar T>
 struct basic_layer_kind {
   T layers{};
@@ -47,9 +47,9 @@ struct basic_layer_kind {
   }
 };
 
-/// The layers of a model, as a list of {times, mixer, feed_forward}. Of what they cost only how many
-/// have which mixer and which feed-forward counts, not their order, so equal ones are kept once.
-/// Errors: out_of_range where there are more kinds than it holds, or no layers.
+/// Layers of a model, as a list of {times, mixer, feed_forward}. Costs depend on the number of
+/// layers with each mixer and each feed-forward, not on their order, so equal ones are stored once.
+/// Errors: out_of_range for more kinds than it holds, or no layers.
 /// Test: 3 dense and 58 routed layers with one mixer are 61 of one mixer, and two feed-forwards.
 template <Scalar T = double>
 class basic_layer_list {
@@ -101,7 +101,7 @@ using layer_list = basic_layer_list<>;
 
 namespace detail {
 
-/// The sum over the layers of what of(shape) gives for one of them; `kinds` are mixers or feed-forwards.
+/// Sum over the layers of of(shape); `kinds` are mixers or feed-forwards.
 template <class Kinds, class Of>
 constexpr auto over_layers(const Kinds& kinds, const Of& of) {
   using kind = std::remove_cvref_t<decltype(*kinds.begin())>;

@@ -52,7 +52,7 @@ constexpr void count_feed_forward(basic_parameter_count<T>& p, const T& layers, 
   p.other += layers * x.extras(hidden);
 }
 
-/// parameters() of a model that was checked.
+/// Computes parameters() of a checked model.
 template <Scalar T>
 constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& m) {
   const T norm_width = m.hidden * (1.0 + flag<T>(m.norm_bias));
@@ -106,9 +106,10 @@ constexpr T matmul_parameters(const basic_transformer<T>& m) {
   return m.tied_embeddings ? active_parameters(m) - rows : active_parameters(m) - table - rows;
 }
 
-/// Of the multi-token-prediction modules, which parameters() leaves out: a layer each, its norms, two
-/// norms and a projection of 2 hidden to hidden. Test: DeepSeek-V3's module has 11.6e9 without
-/// the tables it shares, 14 with them, as on its model card.
+/// Parameters of the multi-token-prediction modules, which parameters() leaves out: a layer each,
+/// its norms, two norms and a projection of 2 hidden to hidden.
+/// Test: DeepSeek-V3's module has 11.6e9 without the tables it shares, 14 with them, as on its
+/// model card.
 template <Scalar T>
 constexpr T mtp_parameters(const basic_transformer<T>& m) {
   checked(m);
@@ -136,11 +137,12 @@ constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_
 }
 }  // namespace detail
 
-/// Bytes of all weights: mixers, feed-forwards and experts each in their format, the rest (vocabulary
-/// tables, norms, biases, routers, an encoder) in `others`, which quantised checkpoints keep at 16
-/// bits. Leaves out: multi-token-prediction modules; a block of scales that is only partly filled
-/// counts by its share. Tests: Llama 3 70B in bf16 is exactly 2 bytes x parameters; gpt-oss-120b
-/// with MXFP4 experts is 60.8 GiB, as on its model card (arXiv 2508.10925, table 1).
+/// Bytes of all weights: mixers, feed-forwards and experts each in their format, the rest
+/// (vocabulary tables, norms, biases, routers, an encoder) in `others`, 16 bits in quantised
+/// checkpoints.
+/// Leaves out: multi-token-prediction modules; a partly filled block of scales counts by its share.
+/// Tests: Llama 3 70B in bf16 is exactly 2 bytes x parameters; gpt-oss-120b with MXFP4 experts is
+/// 60.8 GiB, as on its model card (arXiv 2508.10925, table 1).
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& stored) {
   require_valid(stored, "weights");
@@ -156,8 +158,8 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_for
 /// embedding lookup not, and what its mixers do over `context` cached tokens: attention
 /// 2 (d_k + d_v) per head and token it sees.
 /// Source: Kaplan et al. 2020 (arXiv 2001.08361), section 2.1, with attention in full.
-/// Leaves out norms, softmax, convolutions and rotary embeddings (under 1 %), and that MLA's absorbed
-/// form multiplies with the latent.
+/// Leaves out norms, softmax, convolutions and rotary embeddings (under 1 %), and that MLA's
+/// absorbed form multiplies with the latent.
 /// Test: context 0 is 2 x (parameters - embedding - norms) of Llama 3 70B.
 template <Scalar T>
 constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,

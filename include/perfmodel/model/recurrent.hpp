@@ -1,5 +1,5 @@
-// Layers that keep a state of fixed size in place of a cache: linear attention, state spaces, short
-// convolutions.
+// Recurrent layers: linear attention, state spaces and short convolutions, with a state of fixed
+// size.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -25,14 +25,15 @@ constexpr const char* name_of(recurrence r) {
   return detail::entry_of(names, r, "recurrence");
 }
 
-/// A recurrent layer: `value_heads` states of key_dim x value_dim, which a token updates and reads.
-/// `key_heads` queries and keys are shared by groups of them (Mamba-2: n_groups of B and C, key_dim
-/// its state size, value_dim its head's width; Mamba: each channel is a head, of width 1; LFM2's short
-/// convolution: each channel is a head, and its state the key_dim tokens before this one). A
-/// convolution over the last `conv_kernel` tokens goes before it (RWKV-7: 2, for the token before).
-/// `thin_rank` is that of Mamba's step sizes, and the sum of those of RWKV-7's gates.
-/// Sources: the modules of these names in huggingface/transformers and vLLM's mamba_utils.py (shapes
-/// of the states).
+/// Recurrent layer: `value_heads` states of key_dim x value_dim, which a token updates and reads.
+/// Groups of them share `key_heads` queries and keys.
+/// Mamba-2: n_groups of B and C, key_dim its state size, value_dim its head's size. Mamba: each
+/// channel is a head of size 1. LFM2's short convolution: each channel is a head, and its state the
+/// key_dim tokens before this one.
+/// A convolution over the last `conv_kernel` tokens goes before it (RWKV-7: 2, for the token
+/// before). `thin_rank` is that of Mamba's step sizes, and the sum of those of RWKV-7's gates.
+/// Sources: the modules of these names in huggingface/transformers and vLLM's mamba_utils.py
+/// (shapes of the states).
 template <Scalar T = double>
 struct basic_recurrent_shape {
   recurrence kind = recurrence::gated_delta_net;
@@ -55,7 +56,7 @@ struct basic_recurrent_shape {
     return 2.0 * key_width() + value_width();
   }
   constexpr T rank() const { return thin_rank.value_or(T(0.0)); }
-  /// What hidden is projected to that all heads need: the thin matrices of decays and gates.
+  /// Projections that all heads share: the low-rank matrices of decays and gates.
   constexpr T latent_width() const {
     if (kind == recurrence::rwkv7) return rank();
     if (kind != recurrence::kimi_delta) return T(0.0);
@@ -65,12 +66,12 @@ struct basic_recurrent_shape {
     return kind == recurrence::gated_delta_net || kind == recurrence::kimi_delta ||
            kind == recurrence::rwkv7;
   }
-  /// Token by token, whatever the prompt: no products of the tokens of a chunk.
+  /// True for recurrences that run token by token: no GEMMs within a chunk.
   constexpr bool scans() const {
     return kind == recurrence::mamba || kind == recurrence::short_convolution;
   }
 
-  /// Of the projections of one layer.
+  /// Weights of the projections of one layer.
   constexpr T weights(const T& hidden) const {
     const T k = key_width(), v = value_width();
     switch (kind) {
@@ -104,16 +105,16 @@ struct basic_recurrent_shape {
     }
   }
 
-  /// Of one sequence in one layer: the last conv_kernel - 1 inputs of the convolution.
+  /// Convolution state of one sequence in one layer: the last conv_kernel - 1 inputs.
   constexpr bytes<T> conv_bytes() const {
     if (!conv_kernel) return {};
     return (*conv_kernel - 1.0) * conv_channels() * bytes_of(conv_format);
   }
-  /// The states, and those.
+  /// State bytes of one sequence in one layer, convolution included.
   constexpr bytes<T> state_bytes() const {
     return value_heads * key_dim * value_dim * bytes_of(state_format) + conv_bytes();
   }
-  /// Of one token at a time: decay, update and reading of every state, and a delta rule's correction.
+  /// FLOP of one token: decay, update and read of every state, and a delta rule's correction.
   constexpr T flop_per_token(const T&) const {
     return (corrects() ? 7.0 : 5.0) * value_heads * key_dim * value_dim;
   }

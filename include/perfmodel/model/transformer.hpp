@@ -1,4 +1,4 @@
-// A decoder-only transformer as a plain value: the shapes that decide its bytes and FLOP.
+// Decoder-only transformer as a plain value: the shapes that decide its bytes and FLOP.
 #pragma once
 
 #include <perfmodel/core/label.hpp>
@@ -9,10 +9,9 @@
 
 namespace perfmodel {
 
-/// Storage that the name of a format stands for, in weights and in a KV cache. A name of 4 bits
-/// stands for values with block scales, since published checkpoints have these:
-///   fp4   NVFP4, an 8-bit scale per 16 values; MXFP4, an 8-bit scale per 32, on chips of other
-///         makers than NVIDIA
+/// Storage format that a format's name stands for, in weights and in a KV cache. A 4-bit name
+/// stands for values with block scales, as in published checkpoints:
+///   fp4   NVFP4, an 8-bit scale per 16 values; MXFP4, an 8-bit scale per 32, on non-NVIDIA chips
 ///   int4  a 16-bit scale per 128 values, as in GPTQ and AWQ checkpoints
 /// Other names stand for the values alone. Sources: NVIDIA, "Introducing NVFP4 for Efficient and
 /// Accurate Low-Precision Inference", 2025; OCP Microscaling Formats (MX) 1.0, section 5; the card
@@ -38,10 +37,11 @@ constexpr storage_format with_block_scales(const storage_format& s,
   return s.group ? s : storage_of(s.format, on);
 }
 
-/// How a checkpoint stores its weights. One format for all matrices of the layers in the usual case;
-/// gpt-oss compresses its experts alone, NVIDIA's NVFP4 files leave `attention` (every mixer) as it
-/// was. `linear` is dense and shared feed-forwards, `others` everything else. A format without a
-/// group is a name: what it stands for is with_block_scales() of it, on the accelerator in use.
+/// How a checkpoint stores its weights. One format for all matrices of the layers in the usual
+/// case; gpt-oss compresses its experts alone, NVIDIA's NVFP4 files leave `attention` (every mixer)
+/// as it was. `linear` is dense and shared feed-forwards, `others` everything else. A format
+/// without a group is a name: what it stands for is with_block_scales() of it, on the accelerator
+/// in use.
 struct weight_storage {
   storage_format linear{};
   storage_format experts{};
@@ -74,8 +74,8 @@ constexpr weight_storage with_block_scales(weight_storage w,
   return w;
 }
 
-/// A vision or audio tower in front of the model: its parameters, its projection to hidden included,
-/// and the tokens that one image (or one second of sound) becomes, where that is fixed.
+/// A vision or audio tower in front of the model: its parameters, its projection to hidden
+/// included, and the tokens that one image (or one second of sound) becomes, where that is fixed.
 template <Scalar T = double>
 struct basic_encoder_shape {
   T parameters{};
@@ -89,9 +89,9 @@ struct basic_encoder_shape {
 };
 using encoder_shape = basic_encoder_shape<>;
 
-/// Embeddings that every layer has of its own (Gemma 3n, Gemma 4 E2B and E4B): a table of `vocabulary`
-/// rows, each `width` wide for each layer; hidden is projected to as much once, and in each layer
-/// to `width` and back.
+/// Per-layer embeddings (Gemma 3n, Gemma 4 E2B and E4B): a table of `vocabulary` rows with `width`
+/// elements per layer. Hidden is projected to all layers' width once, and in each layer to `width`
+/// and back.
 template <Scalar T = double>
 struct basic_layer_embedding {
   T width{};
@@ -105,17 +105,17 @@ struct basic_layer_embedding {
 };
 using layer_embedding = basic_layer_embedding<>;
 
-/// The whole model: {.hidden = 8192, .vocabulary = 128256, .layers = {{80, attention_shape{...},
-/// dense_shape{28672}}}}. `mtp` are its multi-token-prediction modules, each a layer, two norms and a
-/// projection of 2 hidden to hidden; they share the vocabulary tables (DeepSeek-V3, arXiv 2412.19437,
-/// section 2.2).
+/// Transformer: {.hidden = 8192, .vocabulary = 128256, .layers = {{80, attention_shape{...},
+/// dense_shape{28672}}}}.
+/// `mtp` are its multi-token-prediction modules, each a layer, two norms and a projection of 2
+/// hidden to hidden; they share the vocabulary tables (DeepSeek-V3, arXiv 2412.19437, section 2.2).
 template <Scalar T = double>
 struct basic_transformer {
   label name{};
   T hidden{};
   T vocabulary{};
   basic_layer_list<T> layers{};
-  T norms_per_layer = T(2.0);  ///< of width hidden (Gemma 3 has 4)
+  T norms_per_layer = T(2.0);  ///< norms of size hidden (Gemma 3 has 4)
   bool norm_bias = false;      ///< LayerNorm with a bias, in place of RMSNorm
   bool tied_embeddings = false;
   bool head_bias = false;
@@ -124,7 +124,7 @@ struct basic_transformer {
   std::optional<basic_layer_shape<T>> mtp{};
   std::optional<basic_encoder_shape<T>> encoder{};
   std::optional<basic_layer_embedding<T>> layer_embedding{};
-  weight_storage stored{};  ///< as its maker publishes the weights; bf16 unless stated
+  weight_storage stored{};  ///< the published checkpoint's storage; bf16 unless stated
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -184,9 +184,9 @@ constexpr void check_shape(const basic_expert_shape<T>& e) {
 
 }  // namespace detail
 
-/// Checks that a model can exist: every width positive, heads grouped evenly, top_k within experts, no
-/// more layers with a mixer or a feed-forward than there are.
-/// Returns it. Errors: out_of_range or inconsistent, with the field.
+/// Checks a model and returns it: every dimension positive, heads grouped evenly, top_k within
+/// experts, no more layers with a mixer or a feed-forward than there are.
+/// Errors: out_of_range or inconsistent, with the field.
 template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   require_valid(m, "model");
@@ -207,7 +207,7 @@ constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   return m;
 }
 
-/// The routed experts of a model: of its layers that have any, the first kind.
+/// Routed experts of a model: the first kind among its layers.
 template <Scalar T>
 constexpr std::optional<basic_expert_shape<T>> experts_of(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.feed_forwards) {

@@ -1,4 +1,4 @@
-// Attention over a prompt: every new token looks at the tokens before it, and those at each other.
+// Prefill attention: new tokens attend to cached tokens and to each other.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -7,11 +7,11 @@
 
 namespace perfmodel {
 
-/// Attention of `tokens` new tokens per sequence over themselves and over `past` tokens that are in
-/// the KV cache already (chunked prefill, a shared prefix). `query_heads` share `kv_heads` in
-/// groups. `value_dim` is head_dim where it is left out; `window` is how many tokens one sees, itself
-/// included. `fused` keeps scores on the chip (FlashAttention); unfused writes them out
-/// twice. `softmax_flop` is vector FLOP per score (5 for a safe softmax); 0 leaves the softmax out.
+/// Prefill attention of `tokens` new tokens per sequence over themselves and over `past` cached
+/// tokens (chunked prefill, a shared prefix). `query_heads` share `kv_heads` in groups. `value_dim`
+/// defaults to head_dim; `window` is the number of tokens one sees, itself included.
+/// `fused` keeps scores on the chip (FlashAttention); unfused writes them out twice. `softmax_flop`
+/// is vector FLOP per score (5 for a safe softmax); 0 leaves the softmax out.
 template <Scalar T = double>
 struct basic_attention_prefill {
   T batch{}, tokens{}, query_heads{}, kv_heads{}, head_dim{};
@@ -69,7 +69,7 @@ constexpr T causal_pairs(const T& tokens, const T& past, const T& window) {
 PERFMODEL_WHOLE_NUMBERS(causal_pairs)
 
 namespace detail {
-/// causal_pairs of so many tokens under the window of an attention, if it has one.
+/// Query-key pairs of `tokens` new tokens under the attention's window, if any.
 template <Scalar T>
 constexpr T pairs_seen(const basic_attention_prefill<T>& a, const T& tokens, const T& past) {
   return a.window ? causal_pairs(tokens, past, *a.window) : causal_pairs(tokens, past);
@@ -168,7 +168,7 @@ constexpr T flash_attention_accesses(const T& sequence, const T& head_dim,
 }
 PERFMODEL_WHOLE_NUMBERS(flash_attention_accesses)
 
-/// The same for unfused attention, which writes its scores out: S d + S^2.
+/// Memory accesses of unfused attention, which writes its scores out: S d + S^2.
 /// Source: Dao et al., 2022, theorem 2. Test: at S = 8192, d = 128 it is 65 S d.
 template <Scalar T>
 constexpr T unfused_attention_accesses(const T& sequence, const T& head_dim) {

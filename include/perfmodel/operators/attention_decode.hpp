@@ -7,8 +7,8 @@
 namespace perfmodel {
 
 /// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
-/// `value_dim` is head_dim where it is left out; `window` is how many tokens one sees; `block_size` is
-/// tokens per page, of a cache that is not contiguous. `splits` cuts each context into
+/// `value_dim` defaults to head_dim; `window` is the number of tokens one sees; `block_size` is
+/// tokens per page of a paged cache. `splits` cuts each context into
 /// parts that run in parallel and are combined afterwards (Flash-Decoding).
 template <Scalar T = double>
 struct basic_attention_decode {
@@ -63,9 +63,9 @@ constexpr bytes<T> page_table_bytes(const T& seen_tokens, const T& block_size) {
 }
 PERFMODEL_WHOLE_NUMBERS(page_table_bytes)
 
-/// Bytes of the partial results of split-KV attention, written once and read once:
-/// splits rows (value_dim + 2) 4, in fp32 with its maximum and sum beside each; 0 for one split.
-/// `rows` is batch x query_heads.
+/// Bytes of the partial results of split-KV attention, written once and read once: splits rows
+/// (value_dim + 2) 4, in fp32 with the maximum and sum of each row; 0 for one split. `rows` is
+/// batch x query_heads.
 /// Source: Dao et al., "Flash-Decoding for long-context inference", 2023.
 /// Errors: an argument below 1. Test: 8 splits of 64 rows of 128 are 266,240 bytes.
 template <Scalar T>

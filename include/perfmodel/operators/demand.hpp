@@ -10,7 +10,8 @@
 
 namespace perfmodel {
 
-/// Bytes moved at one memory level. Reads and writes are apart: they cost different things.
+/// Bytes moved at one memory level. Reads and writes count separately, since they cost different
+/// time.
 template <Scalar T = double>
 struct basic_traffic {
   bytes<T> read{};
@@ -36,9 +37,9 @@ using traffic = basic_traffic<>;
 template <Scalar T = double>
 struct basic_demand {
   label name{};
-  number_format format = number_format::bf16;  ///< that the matrix FLOP run in
-  flops<T> matrix_flop{};                      ///< on matrix units (tensor cores)
-  flops<T> vector_flop{};                      ///< on vector units (CUDA cores), fp32
+  number_format format = number_format::bf16;  ///< format of the matrix FLOP
+  flops<T> matrix_flop{};                      ///< FLOP on matrix units (tensor cores)
+  flops<T> vector_flop{};                      ///< fp32 FLOP on vector units (CUDA cores)
   basic_traffic<T> dram{};
   basic_traffic<T> l2{};
   basic_traffic<T> shared{};

@@ -7,8 +7,8 @@
 namespace perfmodel {
 
 /// One kernel that reads `inputs` tensors of `elements`, writes `outputs` of them and does
-/// `flop_per_element` on each element. A fused chain is one of these; an unfused one is several. `rows` is
-/// into how many thread blocks it is cut, where that is known: one for each token.
+/// `flop_per_element` on each element. A fused chain is one such kernel; an unfused one is several.
+/// `rows` is the number of thread blocks where known: one per token.
 template <Scalar T = double>
 struct basic_elementwise {
   T elements{};
@@ -51,10 +51,10 @@ constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
   return d;
 }
 
-// The kinds of kernels of a pass that are no product, attention or norm.
+// Kinds of element-wise kernels in an engine step.
 
-/// `residual` is what adding it costs a norm that is there anyway, without a launch; a `sampler` is several
-/// kernels.
+/// Kinds of element-wise kernels. `residual` is the cost of the addition inside a norm, without a
+/// launch; a `sampler` is several kernels.
 enum class elementwise_kernel { residual, rotary, head_norm, activation, cache_write, sampler };
 
 constexpr const char* name_of(elementwise_kernel k) {

@@ -1,4 +1,4 @@
-// Matrix products: C[m,n] = A[m,k] B[k,n]. A linear layer has its tokens in m and its weights in B.
+// GEMM: C[m,n] = A[m,k] B[k,n]. A linear layer has its tokens in m and its weights in B.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -6,8 +6,8 @@
 
 namespace perfmodel {
 
-/// One dense matrix product. `weights` is how B is stored (weight-only quantisation and block
-/// scales), `format` how A and C are stored; the products run in the wider of the two.
+/// One dense GEMM. `weights` is how B is stored (weight-only quantisation and block scales),
+/// `format` how A and C are stored; it multiplies in the wider of the two.
 template <Scalar T = double>
 struct basic_gemm {
   T m{}, n{}, k{};
@@ -28,13 +28,14 @@ struct basic_gemm {
 using gemm = basic_gemm<>;
 
 namespace detail {
-/// FLOP and DRAM bytes of a product.
+/// FLOP and DRAM bytes of a GEMM.
 template <Scalar T>
 struct gemm_needs {
   flops<T> matrix_flop{};
   basic_traffic<T> dram{};
 };
-/// Of m rows, n columns and k in between, all valid, and of an element of each operand.
+/// FLOP and bytes of m rows, n columns and depth k, all valid, with bytes per element of each
+/// operand.
 template <Scalar T>
 constexpr gemm_needs<T> needs_of_gemm(const T& m, const T& n, const T& k, const bytes<>& activation,
                                       const bytes<T>& weights, const bytes<>& output) {
@@ -66,7 +67,7 @@ constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
 /// Source: NVIDIA, "Matrix Multiplication Background User's Guide", section 2.
 /// Leaves out: re-reads when a panel does not fit in L2, tile padding, split-K partial sums.
 /// Errors: m, n or k below 1. Tests: 4096^3 bf16 is 137.4 GFLOP and 1365.3 FLOP/byte; the twelve
-/// intensities of an FFN gate product (k = 2048, n = 11008) at m = 1 .. 2048.
+/// intensities of an FFN gate GEMM (k = 2048, n = 11008) at m = 1 .. 2048.
 template <Scalar T>
 constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
   require_valid(g, "gemm");

@@ -63,7 +63,7 @@ using moe_ffn = basic_moe_ffn<>;
 namespace detail {
 /// experts_touched, of valid fields.
 template <Scalar T>
-constexpr T experts_touched_of_valid(const basic_moe_ffn<T>& x) {
+constexpr T touched_experts(const basic_moe_ffn<T>& x) {
   divides(error_code::impossible_layout, "expert_parallel", x.expert_parallel, "experts",
           x.experts);
   return expected_experts(x.experts, x.top_k, x.tokens) / x.expert_parallel;
@@ -75,7 +75,7 @@ constexpr T experts_touched_of_valid(const basic_moe_ffn<T>& x) {
 template <Scalar T>
 constexpr T experts_touched(const basic_moe_ffn<T>& x) {
   require_valid(x, "moe_ffn");
-  return detail::experts_touched_of_valid(x);
+  return detail::touched_experts(x);
 }
 
 /// Distinct tokens that reach one of `ranks` expert-parallel ranks: T (1 - (1 - 1/ranks)^k). Picks
@@ -94,7 +94,7 @@ namespace detail {
 /// demand_of, of valid fields.
 template <Scalar T>
 constexpr basic_demand<T> demand_of_valid(const basic_moe_ffn<T>& x) {
-  const T touched = named("experts touched", experts_touched_of_valid(x));
+  const T touched = named("experts touched", touched_experts(x));
   divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel, "intermediate",
           x.intermediate);
   const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
@@ -137,7 +137,7 @@ constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
   return detail::demand_of_valid(x);
 }
 
-/// Scores every token against every expert. Usually kept in a wider format than the experts.
+/// Scores every token against every expert, usually in a format of more bits than the experts'.
 template <Scalar T = double>
 struct basic_moe_router {
   T tokens{}, hidden{}, experts{};
@@ -170,14 +170,16 @@ constexpr basic_demand<T> demand_of(const basic_moe_router<T>& r) {
   return d;
 }
 
-// How unevenly tokens load the ranks that experts are dealt to.
+// Load imbalance of expert-parallel ranks.
 
-/// Load of the busiest of `ranks` over the mean, where the i-th most popular expert is chosen in proportion to
-/// i^-exponent (Zipf; 0: all alike) and experts are dealt to ranks in turn, the most popular first.
-/// Source: the sum of its definition. Leaves out: that a token chooses an expert once at most, chance, and
-/// copies of popular experts. `experts` is a count, not a scalar: it is summed over.
+/// Load of the busiest of `ranks` expert-parallel ranks over the mean. The i-th most popular expert
+/// is chosen in proportion to i^-exponent (Zipf; 0: all alike), and ranks take experts in turn, the
+/// most popular first.
+/// Source: the sum of its definition. Leaves out: one choice of an expert per token at most,
+/// chance, and redundant experts. `experts` is a count, not a scalar: the law sums over it.
 /// Errors: experts not a multiple of ranks (impossible_layout), exponent negative.
-/// Tests: 4 experts on 2 ranks, exponent 1: (1 + 1/3) / (25/24) = 1.28; 1 at exponent 0 and on one rank.
+/// Tests: 4 experts on 2 ranks, exponent 1: (1 + 1/3) / (25/24) = 1.28; 1 at exponent 0 and on one
+/// rank.
 template <Scalar T>
 constexpr T imbalance_of_power_law(int experts, int ranks, const T& exponent) {
   using math::pow;

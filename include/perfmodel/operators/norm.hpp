@@ -1,4 +1,4 @@
-// LayerNorm and RMSNorm, alone or with the residual addition in front of them.
+// LayerNorm and RMSNorm, with or without the residual addition in front of them.
 #pragma once
 
 #include <perfmodel/operators/demand.hpp>

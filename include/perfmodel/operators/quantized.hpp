@@ -42,12 +42,11 @@ constexpr basic_demand<T> demand_of(const basic_conversion<T>& c) {
   return d;
 }
 
-/// The same operator with the arithmetic of dequantising `weight_elements` inside its kernel, on
-/// vector units: (q - zero) x scale is 2 FLOP, `repeats` times where row panels do it again.
+/// An operator that dequantises `weight_elements` inside its kernel, on vector units: (q - zero) x
+/// scale is 2 FLOP, `repeats` times where row panels repeat it.
 /// Source: the inverse of block-wise quantisation, Dettmers and Zettlemoyer, 2023, section 2.
-/// Leaves out: that bit tricks need fewer instructions, unpacking more.
-/// Errors: weight_elements or repeats below 1.
-/// Test: adds 2 FLOP per weight and no byte.
+/// Leaves out: bit manipulation, which needs fewer instructions; unpacking, which needs more.
+/// Errors: weight_elements or repeats below 1. Test: adds 2 FLOP per weight and no byte.
 template <Scalar T>
 constexpr basic_demand<T> with_dequantisation(basic_demand<T> d,
                                               const std::type_identity_t<T>& weight_elements,
@@ -58,7 +57,7 @@ constexpr basic_demand<T> with_dequantisation(basic_demand<T> d,
   return d;
 }
 
-/// A product cut along k: outlier features in 16 bit, the others in int8.
+/// A GEMM split along k: outlier features in 16 bit, the others in int8.
 template <Scalar T = double>
 struct basic_outlier_split {
   basic_demand<T> regular{};
@@ -66,12 +65,13 @@ struct basic_outlier_split {
 };
 using outlier_split = basic_outlier_split<>;
 
-/// A share f of the k features, with their weights, is multiplied in `wide`; 1 - f in `narrow`.
-/// FLOP and operand bytes of each part go with its share; the sum is written once, in g.output, by
-/// the regular part. T = f T_wide + (1 - f) T_narrow + finding the outliers, which is left out.
+/// Splits a GEMM: a share f of the k features, with their weights, runs in `outlier_format`, 1 - f
+/// in `regular_format`. FLOP and operand bytes of each part go with its share; the regular part
+/// writes the sum once, in g.output.
+/// T = f T_16 + (1 - f) T_8 + finding the outliers, which is left out.
 /// Source: Dettmers et al., "LLM.int8()", 2022, section 3.2, equation 8.
-/// Errors: share outside 0..1. Tests: share 0 is the narrow product, share 1 the wide one but for
-/// its output; FLOP do not depend on the share.
+/// Errors: share outside 0..1. Tests: share 0 is the 8-bit GEMM, share 1 the 16-bit one but for its
+/// output; FLOP do not depend on the share.
 template <Scalar T>
 constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g,
                                                 const std::type_identity_t<T>& share,
@@ -102,11 +102,11 @@ constexpr double sparse_2_4_byte_share(number_format format) {
   return (bits_of(format) / 2.0 + 1.0) / bits_of(format);
 }
 
-/// A product whose weights have two zeros in every four. FLOP = m n k, those that are executed: a
-/// sparse matrix unit has twice the dense rate because it skips the others, so divide them by the
-/// dense rate. Weight bytes fall to sparse_2_4_byte_share of their values; scales stay.
+/// GEMM with two zeros in every four weights. FLOP = m n k, the executed ones: a sparse matrix unit
+/// has twice the dense rate because it skips the others, so divide them by the dense rate. Weight
+/// bytes fall to sparse_2_4_byte_share of their values; scales stay.
 /// Source: Mishra et al., 2021. Leaves out: units without 2:4, which must not use this.
-/// Errors: as demand_of. Test: half the FLOP and 0.5625 of the weight bytes of the bf16 product.
+/// Errors: as demand_of. Test: half the FLOP and 0.5625 of the weight bytes of the bf16 GEMM.
 template <Scalar T>
 constexpr basic_demand<T> sparse_2_4(const basic_gemm<T>& g) {
   basic_demand<T> d = demand_of(g);

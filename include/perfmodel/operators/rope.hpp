@@ -46,7 +46,7 @@ constexpr basic_demand<T> demand_of(const basic_rope<T>& r) {
   return d;
 }
 
-/// Copies the keys and values of `tokens` new tokens into the cache, in the cache's format.
+/// Writes the keys and values of `tokens` new tokens to the cache, in the cache's format.
 template <Scalar T = double>
 struct basic_kv_write {
   T tokens{}, kv_heads{}, head_dim{};

@@ -47,8 +47,8 @@ constexpr basic_demand<T> demand_of_valid(const basic_index_scores<T>& x) {
 }
 }  // namespace detail
 
-/// FLOP = 2 heads dim for every pair of a new token and a key that it sees; DRAM bytes = every key once,
-/// the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
+/// FLOP = 2 heads dim for every pair of a new token and a key that it sees; DRAM bytes = every key
+/// once, the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
 /// Leaves out: the choice of the top k; scores, which stay on the chip.
 /// Errors: a dimension below 1, past negative. Test: one token over 65,536, 64 heads of 128, is
 /// 1.07 GFLOP and 8.65 MB.

@@ -1,4 +1,4 @@
-// The collective operations and the algorithms they run in: steps, and bytes that each rank sends.
+// Collective operations and their algorithms: number of steps, and bytes that each rank sends.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -17,13 +17,13 @@ enum class collective_op {
   point_to_point
 };
 
-/// `best` is the quickest of those that the operation, the implementation and the fabric have.
+/// `best` is the quickest algorithm that the operation, the implementation and the fabric have.
 enum class collective_algorithm { ring, tree, one_shot, two_shot, in_network, best };
 
-/// Whose kernels run. `any` leaves every algorithm open.
+/// Library of the kernels. `any` leaves every algorithm open.
 enum class collective_implementation { any, nccl, one_shot, two_shot, custom };
 
-/// Replayed from a captured graph, or launched on a stream. Only a cost policy tells them apart.
+/// Replay from a captured graph, or launch on a stream. Only a cost policy tells them apart.
 enum class launch_mode { graph, stream };
 
 constexpr const char* name_of(collective_op c) {
@@ -49,12 +49,13 @@ constexpr const char* name_of(launch_mode l) {
 template <Scalar T = double>
 struct basic_collective {
   collective_op operation = collective_op::all_reduce;
-  int ranks = 0;  ///< must be given; 1 costs nothing
+  int ranks = 0;
   message_bytes<T> message{};
   collective_algorithm algorithm = collective_algorithm::best;
   collective_implementation implementation = collective_implementation::any;
   launch_mode launch = launch_mode::graph;
-  number_format format = number_format::bf16;  ///< of the elements; switches add no integers
+  /// number format of the elements; switches add no integers
+  number_format format = number_format::bf16;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -70,7 +71,7 @@ struct basic_collective {
 using collective = basic_collective<>;
 
 namespace detail {
-/// 0, or no less than what a rate can still be told of: below, message / time is no number's quotient.
+/// A message of 0, or of at least 1e-12 B: below that, message / time underflows.
 template <Scalar T>
 constexpr const bytes<T>& message_size(const bytes<T>& message) {
   constexpr double least = 1e-12;
@@ -83,7 +84,7 @@ constexpr const bytes<T>& message_size(const bytes<T>& message) {
 }  // namespace detail
 
 namespace detail {
-/// Number of ranks as a number; at least 1, at most a million.
+/// Number of ranks as a double, 1 to 1e6.
 constexpr double rank_count(const char* field, int ranks) {
   return inside(ranks_range, field, static_cast<double>(ranks));
 }
@@ -94,10 +95,10 @@ constexpr double log2_ceil(int ranks) {
 }
 }  // namespace detail
 
-/// busbw = algbw x bus_factor: 2(N-1)/N for all-reduce, (N-1)/N for all-gather, reduce-scatter and
-/// all-to-all, 1 for broadcast and point-to-point; 0 for one rank. Source: nccl-tests,
-/// doc/PERFORMANCE.md, "Bus bandwidth". It is also the share of the message that one rank sends
-/// when the ranks do all the work. Test: all-reduce over 8 ranks is 1.75.
+/// Bus factor: busbw = algbw x bus_factor. 2(N-1)/N for all-reduce, (N-1)/N for all-gather,
+/// reduce-scatter and all-to-all, 1 for broadcast and point-to-point; 0 for one rank.
+/// It is also the share of the message that one rank sends when the ranks do all the work.
+/// Source: nccl-tests, doc/PERFORMANCE.md, "Bus bandwidth". Test: all-reduce over 8 ranks is 1.75.
 constexpr double bus_factor(collective_op operation, int ranks) {
   const double n = detail::rank_count("ranks", ranks);
   if (ranks == 1) return 0.0;
@@ -114,7 +115,7 @@ constexpr bus_bandwidth<T> to_bus_bandwidth(collective_op operation, int ranks,
                                             const algorithm_bandwidth<T>& b) {
   return bus_bandwidth<T>(b.quantity() * bus_factor(operation, ranks));
 }
-/// Errors: one rank, whose bus bandwidth says nothing.
+/// Errors: one rank, which has no bus bandwidth.
 template <Scalar T>
 constexpr algorithm_bandwidth<T> to_algorithm_bandwidth(collective_op operation, int ranks,
                                                         const bus_bandwidth<T>& b) {
@@ -122,14 +123,14 @@ constexpr algorithm_bandwidth<T> to_algorithm_bandwidth(collective_op operation,
   return algorithm_bandwidth<T>(b.quantity() / bus_factor(operation, ranks));
 }
 
-/// What one rank does under an algorithm: `steps` exchanges that wait for each other, and `share`
-/// of the message on the busier direction of its link.
+/// Cost of an algorithm for one rank: `steps` exchanges in sequence, and `share` of the message on
+/// the busier direction of its link.
 struct schedule_cost {
   double steps = 0.0;
   double share = 0.0;
 };
 
-/// Whether the operation has the algorithm at all. A point-to-point transfer is one_shot.
+/// Whether the operation has the algorithm. A point-to-point transfer is one_shot.
 constexpr bool has_algorithm(collective_op operation, collective_algorithm a) {
   switch (operation) {
     case collective_op::all_reduce:
@@ -145,8 +146,9 @@ constexpr bool has_algorithm(collective_op operation, collective_algorithm a) {
   return false;
 }
 
-/// Whether an implementation uses the algorithm for the operation. Source: NCCL's NCCL_ALGO (ring,
-/// tree, NVLS, and its logarithmic PAT counted as tree); grouped send and receive for all-to-all.
+/// Whether an implementation uses the algorithm for the operation.
+/// Source: NCCL's NCCL_ALGO (ring, tree, NVLS, and its logarithmic PAT counted as tree); grouped
+/// send and receive for all-to-all.
 constexpr bool implements(collective_implementation i, collective_op operation,
                           collective_algorithm a) {
   if (!has_algorithm(operation, a)) return false;
@@ -168,7 +170,7 @@ constexpr bool implements(collective_implementation i, collective_op operation,
   }
 }
 
-/// steps | share of the message sent, N ranks; one rank does nothing.
+/// Steps, and share of the message that a rank sends, over N ranks; one rank does nothing.
 ///
 ///     all-reduce      ring 2(N-1) | 2(N-1)/N      tree 2 ceil(log2 N) | 2    one-shot 1 | N-1
 ///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
@@ -180,13 +182,14 @@ constexpr bool implements(collective_implementation i, collective_op operation,
 ///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
 ///     point-to-point  one-shot 1 | 1
 ///
-/// Source: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
+/// In-network: each rank sends its message once and the switches add.
+/// Sources: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005 (ring, recursive doubling, Bruck, scatter + all-gather); Sanders,
-/// Speck and Traeff, "Two-tree algorithms", 2009 (tree: pipelined, both trees at once). In-network:
-/// each rank sends its message once and the switches add. Ranks that are no power of two take
-/// ceil(log2 N) tree steps; what recursive doubling adds then is left out, as is the time to fill a
-/// pipeline. Errors: `inconsistent` where the operation has no such algorithm. Test: reduce-scatter
-/// + all-gather have the ring all-reduce's share and steps.
+/// Speck and Traeff, "Two-tree algorithms", 2009 (tree: pipelined, both trees at once).
+/// Leaves out: the extra step of recursive doubling where N is no power of two (ceil(log2 N) steps
+/// are counted), and the time to fill a pipeline.
+/// Errors: `inconsistent` where the operation has no such algorithm.
+/// Test: reduce-scatter + all-gather have the ring all-reduce's share and steps.
 constexpr schedule_cost steps_and_share(collective_op operation, collective_algorithm a,
                                         int ranks) {
   const double n = detail::rank_count("ranks", ranks);

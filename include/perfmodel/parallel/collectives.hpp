@@ -1,4 +1,4 @@
-// What a collective takes on a link: the alpha-beta model, with the cost as a policy.
+// Time of a collective on a link: the alpha-beta model, with the cost as a policy.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,15 @@
 
 namespace perfmodel {
 
-/// `wire` is per rank, on the busier direction of its link. algbw and busbw are 0 where time is.
+/// `wire` is per rank, on the busier direction of its link. algbw and busbw are 0 where the time is
+/// 0.
 template <Scalar T = double>
 struct basic_collective_estimate {
   duration<T> time{};
   wire_bytes<T> wire{};
   algorithm_bandwidth<T> algbw{};
   bus_bandwidth<T> busbw{};
-  per_lane<T, collective_algorithm> algorithm{};  ///< the one chosen
+  per_lane<T, collective_algorithm> algorithm{};  ///< algorithm that was chosen
   per_lane<T, perfmodel::limiter> limiter{};
   basic_terms<T> terms{};  ///< transfer, latency
   perfmodel::feasibility feasible{};
@@ -49,8 +50,8 @@ constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, collective
           c.format,         c.algorithm == collective_algorithm::best};
 }
 
-/// Whether a collective may run in an algorithm: the one it names; or one that the cost policy
-/// selects; or any that the implementation has and the fabric can run.
+/// Whether a collective may run in an algorithm: the one it names, one that the cost policy
+/// selects, or any that the implementation has and the fabric can run.
 template <Scalar T, class Cost>
 constexpr bool may_run(const basic_interconnect<T>& fabric, const basic_collective<T>& c,
                        collective_algorithm a, const Cost& cost) {
@@ -80,7 +81,7 @@ constexpr algorithm_list candidates(const basic_interconnect<T>& fabric,
   return run;
 }
 
-/// What a schedule takes under the cost policy. A message below one byte waits in proportion.
+/// Time of a schedule under the cost policy. A message below one byte has a proportional latency.
 template <Scalar T, class Cost>
 constexpr basic_collective_price<T> price_of(const basic_interconnect<T>& fabric,
                                              const basic_schedule<T>& s, const Cost& cost) {
@@ -105,7 +106,7 @@ constexpr feasibility carries(const basic_interconnect<T>& fabric, const basic_c
     return infeasible("there is no link between the accelerators", "accelerators", n, 1.0);
   }
   positive("bandwidth", fabric.bandwidth.quantity());
-  // Any link has two ends, also one that joins an accelerator with its host.
+  // Any link has two ends, also one between an accelerator and its host.
   const bool between_two = c.operation == collective_op::point_to_point && c.ranks == 2;
   if (c.ranks > fabric.ranks && !between_two) {
     return infeasible("more ranks than the fabric joins", "accelerators", n, fabric.ranks);
@@ -116,7 +117,7 @@ constexpr feasibility carries(const basic_interconnect<T>& fabric, const basic_c
   return {};
 }
 
-/// collective_time of a valid collective.
+/// collective_time without the check of the collective's fields.
 template <Scalar T, class Cost>
 constexpr basic_collective_estimate<T> time_of_collective(const basic_interconnect<T>& fabric,
                                                           const basic_collective<T>& c,
@@ -168,17 +169,19 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
 
 }  // namespace detail
 
-/// T = latency(steps) + wire bytes / rate, for the quickest algorithm allowed; with alpha_beta the
-/// alpha-beta model T = steps alpha + share S / beta. Source: Hockney 1994; Thakur et al. 2005,
-/// section 3.1. Leaves out: contention with other traffic, the time of the additions, protocol
-/// switches, hierarchy over several fabrics. One rank costs exactly 0, and so do 0 bytes. More
-/// ranks than the fabric joins, no link, or in_network without switches that add: infeasible with a
-/// reason (the time is then that of a fabric that could, and 0 without a link). A link carries a
-/// point-to-point transfer between its two ends whatever it joins.
-/// Errors: ranks not given, negative message or bandwidth; `inconsistent` where operation, algorithm
-/// and implementation do not go together. Tests: 16 KiB over 8 ranks at 450 GB/s take 63.7 ns; never
-/// below message-share / bandwidth; monotone in bytes; a bound with in-network reduction never
-/// exceeds S / beta.
+/// Time of a collective by the quickest algorithm allowed: T = latency(steps) + wire bytes / rate.
+/// With alpha_beta this is the alpha-beta model T = steps alpha + share S / beta.
+/// One rank, and 0 bytes, cost exactly 0. A link carries a point-to-point transfer between its two
+/// ends whatever number of ranks it joins.
+/// Infeasible, with a reason: more ranks than the fabric joins, no link, or in_network without
+/// switches that add. The time is then that of a fabric that could, and 0 without a link.
+/// Source: Hockney 1994; Thakur et al. 2005, section 3.1.
+/// Leaves out: contention with other traffic, the time of the additions, protocol switches,
+/// hierarchy over several fabrics.
+/// Errors: ranks not given, negative message or bandwidth; `inconsistent` where operation,
+/// algorithm and implementation do not go together.
+/// Tests: 16 KiB over 8 ranks at 450 GB/s take 63.7 ns; never below message-share / bandwidth;
+/// monotone in bytes; a bound with in-network reduction never exceeds S / beta.
 template <Scalar T, class Cost = full_link>
 constexpr basic_collective_estimate<T> collective_time(const basic_interconnect<T>& fabric,
                                                        const basic_collective<T>& c,
@@ -189,7 +192,7 @@ constexpr basic_collective_estimate<T> collective_time(const basic_interconnect<
   return detail::time_of_collective(fabric, c, cost);
 }
 
-/// n collectives like this one, one after the other: n times the time, terms and wire bytes.
+/// n identical collectives in sequence: n times the time, terms and wire bytes.
 template <Scalar T>
 constexpr basic_collective_estimate<T> repeated_collective(const std::type_identity_t<T>& n,
                                                            basic_collective_estimate<T> e) {
@@ -202,7 +205,7 @@ constexpr basic_collective_estimate<T> repeated_collective(const std::type_ident
   return e;
 }
 
-/// The message at which a ring all-reduce waits as long as it transfers: S* = N alpha beta, from
+/// Message at which a ring all-reduce's latency equals its transfer time: S* = N alpha beta, from
 /// 2(N-1) alpha = 2(N-1)/N S / beta. Test: 8 ranks, 5 us, 450 GB/s: 18 MB.
 template <Scalar T>
 constexpr message_bytes<T> knee_message(int ranks, const duration<T>& alpha,
@@ -215,30 +218,32 @@ constexpr message_bytes<T> knee_message(int ranks, const duration<T>& alpha,
 
 }  // namespace perfmodel
 
-// What the passes of one answer keep of their collectives: the lines that say what any message takes.
+// Memoised costs of the collectives of a service: alpha-beta pieces that give the time of any
+// message.
 
 namespace perfmodel::detail {
 
-/// The lines of a collective, of every algorithm that may run.
+/// Cost pieces of one collective, over all algorithms that may run.
 template <Scalar T>
 struct collective_cost_pieces {
-  short_list<basic_price_line<T>, 12> lines{};
+  short_list<basic_cost_piece<T>, 12> pieces{};
 
-  /// The least of them; a message below one byte waits in proportion.
+  /// Least time over the pieces; a message below one byte has a proportional latency.
   constexpr duration<T> time(const bytes<T>& message) const {
-    if (lines.empty()) return {};
-    const auto along = [&](const basic_price_line<T>& l) {
+    if (pieces.empty()) return {};
+    const auto time_of = [&](const basic_cost_piece<T>& l) {
       const duration<T> t = l.wait + message * l.per_byte;
       return message > l.largest ? t + duration<T>::from_value((message - l.largest).value()) : t;
     };
-    duration<T> least = along(lines[0]);
-    for (std::size_t i = 1; i < lines.size(); ++i) least = min(least, along(lines[i]));
+    duration<T> least = time_of(pieces[0]);
+    for (std::size_t i = 1; i < pieces.size(); ++i) least = min(least, time_of(pieces[i]));
     return scalar_min(T(1.0), message.value()) * least;
   }
 };
 
-/// What valid collectives take under a cost policy, as time_of_collective. Where that knows the lines of a
-/// plain number they are found once for each collective, whatever its message.
+/// Times of valid collectives under a cost policy, equal to time_of_collective. The cost pieces of
+/// a collective are found once, whatever its message, where the policy states them for plain
+/// numbers.
 /// Test: tests/property/kept_passes.cpp, against time_of_collective.
 template <Scalar T, class Cost>
 class collective_memo {
@@ -246,12 +251,12 @@ class collective_memo {
   constexpr explicit collective_memo(const Cost& cost) : cost_(cost) {}
 
   constexpr duration<T> time(const basic_interconnect<T>& fabric, const basic_collective<T>& c) {
-    if constexpr (std::is_floating_point_v<T> && PricesByLines<Cost, T>) {
-      if (const entry* known = find(fabric, c)) return known->lines.time(c.message.quantity());
-      if (size_ < kept_.size()) {
-        if (const auto lines = lines_of(fabric, c)) {
-          kept_[size_] = entry{&fabric, c, *lines};
-          return kept_[size_++]->lines.time(c.message.quantity());
+    if constexpr (std::is_floating_point_v<T> && HasCostPieces<Cost, T>) {
+      if (const entry* known = find(fabric, c)) return known->pieces.time(c.message.quantity());
+      if (size_ < entries_.size()) {
+        if (const auto pieces = pieces_of(fabric, c)) {
+          entries_[size_] = entry{&fabric, c, *pieces};
+          return entries_[size_++]->pieces.time(c.message.quantity());
         }
       }
     }
@@ -262,7 +267,7 @@ class collective_memo {
   struct entry {
     const basic_interconnect<T>* fabric = nullptr;
     basic_collective<T> of{};
-    collective_cost_pieces<T> lines{};
+    collective_cost_pieces<T> pieces{};
 
     constexpr bool is(const basic_interconnect<T>& f, const basic_collective<T>& c) const {
       return fabric == &f && of.operation == c.operation && of.ranks == c.ranks &&
@@ -274,13 +279,13 @@ class collective_memo {
   constexpr const entry* find(const basic_interconnect<T>& fabric,
                               const basic_collective<T>& c) const {
     for (std::size_t i = 0; i < size_; ++i) {
-      if (kept_[i]->is(fabric, c)) return &*kept_[i];
+      if (entries_[i]->is(fabric, c)) return &*entries_[i];
     }
     return nullptr;
   }
 
-  constexpr std::optional<collective_cost_pieces<T>> lines_of(const basic_interconnect<T>& fabric,
-                                                              basic_collective<T> c) const {
+  constexpr std::optional<collective_cost_pieces<T>> pieces_of(const basic_interconnect<T>& fabric,
+                                                               basic_collective<T> c) const {
     collective_cost_pieces<T> all;
     const algorithm_list run = candidates(fabric, c, cost_);
     if (c.ranks == 1 || !fabric.bandwidth.is_stated()) return all;
@@ -288,15 +293,15 @@ class collective_memo {
     c.message = message_bytes<T>(lift<T>(1.0 * byte));
     for (const collective_algorithm a : run) {
       const auto s = schedule_of(c, a, steps_and_share(c.operation, a, c.ranks));
-      const bool known =
-          cost_.lines(fabric, s, [&](const basic_price_line<T>& l) { all.lines.push_back(l); });
+      const bool known = cost_.visit_cost_pieces(
+          fabric, s, [&](const basic_cost_piece<T>& l) { all.pieces.push_back(l); });
       if (!known) return std::nullopt;
     }
     return all;
   }
 
   const Cost& cost_;
-  std::array<std::optional<entry>, 4> kept_{};
+  std::array<std::optional<entry>, 4> entries_{};
   std::size_t size_ = 0;
 };
 

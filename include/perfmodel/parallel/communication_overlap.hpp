@@ -1,4 +1,5 @@
-// What communication costs the kernels beside it: the SMs that it holds, and what stays exposed.
+// Cost of communication for concurrent kernels: the SMs it occupies, and the time that stays
+// exposed.
 #pragma once
 
 #include <perfmodel/hardware/interconnect.hpp>
@@ -7,11 +8,13 @@
 
 namespace perfmodel {
 
-/// SMs that NCCL's kernel holds while it runs: one thread block for each channel, and one SM for
-/// each block. 24 channels on NVLink (NVIDIA/nccl-tests issue 194: 24 trees on 2 H100), 4 over PCIe
-/// (NVIDIA/nccl issue 1706), 16 between nodes (NVIDIA/nccl issue 1453: 3 nodes of 8 H100). Leaves
-/// out NCCL_MIN_CTAS and NCCL_MAX_CTAS, and the fewer channels of messages below some 64 KiB each.
-/// Test: 24 of 132 SMs slow a GEMM beside them by 22.2 %.
+/// SMs that NCCL's kernel occupies while it runs: one thread block for each channel, and one SM for
+/// each block.
+/// 24 channels on NVLink (NVIDIA/nccl-tests issue 194: 24 trees on 2 H100), 4 over PCIe
+/// (NVIDIA/nccl issue 1706), 16 between nodes (NVIDIA/nccl issue 1453: 3 nodes of 8 H100).
+/// Leaves out: NCCL_MIN_CTAS and NCCL_MAX_CTAS, and the fewer channels of messages below some 64
+/// KiB each.
+/// Test: 24 of 132 SMs slow a concurrent GEMM by 22.2 %.
 constexpr double communication_sms(link_kind kind) {
   switch (kind) {
     case link_kind::none: return 0.0;
@@ -25,8 +28,8 @@ constexpr double communication_sms(link_kind kind) {
 /// "DeepSeek-V3 Technical Report", 2024, section 3.2.2.
 inline constexpr double expert_exchange_sms = 20.0;
 
-/// Compute and communication side by side. `lost` is what the compute takes longer on the SMs that
-/// are left, `exposed` the communication that goes on when the compute is done.
+/// Compute and communication that run concurrently. `lost` is the extra compute time on the
+/// remaining SMs, `exposed` the communication time after the compute has ended.
 template <Scalar T = double>
 struct basic_overlap_estimate {
   duration<T> time{};
@@ -35,16 +38,18 @@ struct basic_overlap_estimate {
 };
 using overlap_estimate = basic_overlap_estimate<>;
 
-/// Both start at once, and the communication holds `taken` of `sms` until it ends:
+/// Time of concurrent compute and communication that start at once, where the communication
+/// occupies `taken` of `sms` until it ends. compute and communication are the times of each when it
+/// runs by itself.
 ///
 ///     slowed  = compute sms / (sms - taken)                 while both run
 ///     lost    = min(communication, slowed) taken / sms
 ///     exposed = max(0, communication - slowed)
 ///     time    = compute + lost + exposed
 ///
-/// compute and communication are what each takes alone. Leaves out contention for memory and L2,
-/// and that a GEMM's tiles fill whole waves. Errors: taken >= sms; negative times.
-/// Tests: time is overlap_with_sm_copy's; nothing to send costs nothing; 10 ms beside 5 ms on 20 of
+/// Leaves out: contention for memory and L2, and that a GEMM's tiles fill whole waves.
+/// Errors: taken >= sms; negative times.
+/// Tests: time is overlap_with_sm_copy's; nothing to send costs nothing; 10 ms with 5 ms on 20 of
 /// 132 SMs: 10.758 ms.
 template <Scalar T>
 constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& compute,
@@ -60,16 +65,19 @@ constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& c
   return e;
 }
 
-/// A pipelined pass of m microbatches through p stages in v chunks each, with the transfers between
-/// them: `stage` is a stage's time for one microbatch and `transfer` that of one boundary.
+/// Time of a pipelined step of m microbatches through p stages in v chunks each, with the transfers
+/// between stages. `stage` is a stage's time for one microbatch, `transfer` the time of one
+/// boundary.
 ///
-///     T = (m + (p-1)/v) stage                        as pipeline_parallel_time
-///       + (p-1) transfer                             the first microbatch has nothing to hide behind
-///       + m v max(0, transfer - stage/v)             later ones hide behind the chunk before them
+///     T = (m + (p-1)/v) stage                as pipeline_parallel_time
+///       + (p-1) transfer                     nothing hides the first microbatch's transfers
+///       + m v max(0, transfer - stage/v)     later ones hide behind the chunk before them
 ///
-/// Interleaving sends v times as often. Source: Narayanan et al., "Efficient large-scale language
-/// model training on GPU clusters", 2021, section 2.2. Terms: stages, bubble, exposed transfers;
-/// they add up to the time. Leaves out uneven stages. Errors: p, m or v below 1.
+/// Interleaving sends v times as often. Terms: stages, bubble, exposed transfers; they add up to
+/// the time.
+/// Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021,
+/// section 2.2.
+/// Leaves out: uneven stages. Errors: p, m or v below 1.
 /// Tests: 8 microbatches of 10 ms through 4 stages with 1 ms between: 113 ms; one stage sends
 /// nothing; without transfers it is pipeline_parallel_time.
 template <Scalar T>
@@ -94,10 +102,11 @@ constexpr basic_estimate<T> pipelined_step(const duration<T>& stage, const durat
   return e;
 }
 
-/// Microbatches whose activations the first stage holds, one forward and one backward in turn:
-/// min(p, m) without interleaving, p + (p-1)/v with it (never more than m). Sources: Narayanan et
-/// al. 2021, section 2.2; Korthikanti et al., "Reducing activation recomputation", 2022, section
-/// 4.2.3. Tests: 8 stages: 8 and, in 4 chunks, 9.75; fewer microbatches than stages: all of them.
+/// Number of microbatches with activations stored on the first stage, one forward and one backward
+/// in turn: min(p, m) without interleaving, p + (p-1)/v with it (never more than m).
+/// Sources: Narayanan et al. 2021, section 2.2; Korthikanti et al., "Reducing activation
+/// recomputation", 2022, section 4.2.3.
+/// Tests: 8 stages: 8 and, in 4 chunks, 9.75; fewer microbatches than stages: all of them.
 template <Scalar T>
 constexpr T microbatches_in_flight(const T& stages, const T& microbatches,
                                    const T& chunks = T(1.0)) {

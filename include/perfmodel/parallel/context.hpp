@@ -1,5 +1,5 @@
-// Context and sequence parallelism: one sequence over several ranks, whose keys and values travel in
-// a ring, or whose activations between the matrices are shared out.
+// Context and sequence parallelism: one sequence over several ranks, with keys and values sent
+// around a ring, or with the activations between the matrices sharded.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -8,11 +8,11 @@
 
 namespace perfmodel {
 
-/// Ring attention of one layer: each rank keeps the queries of tokens / ranks tokens and passes
+/// Ring attention of one layer: each rank stores the queries of tokens / ranks tokens and sends
 /// blocks of keys and values on, ranks - 1 times.
 template <Scalar T = double>
 struct basic_ring_attention {
-  int ranks = 0;  ///< must be given
+  int ranks = 0;
   T batch = T(1.0), tokens{}, query_heads{}, kv_heads{}, head_dim{};
   number_format format = number_format::bf16;
 
@@ -29,7 +29,8 @@ struct basic_ring_attention {
 };
 using ring_attention = basic_ring_attention<>;
 
-/// `transfer` and `compute` are of one block; `exposed` is what the whole ring waits for blocks.
+/// `transfer` and `compute` are the times of one block; `exposed` is the ring's total wait for
+/// blocks.
 template <Scalar T = double>
 struct basic_ring_attention_estimate {
   wire_bytes<T> block{};
@@ -41,12 +42,14 @@ struct basic_ring_attention_estimate {
   perfmodel::feasibility feasible{};
 };
 
-/// block = 2 (S/N) H_kv d_h b, block FLOP = 4 (S/N)^2 H_q d_h (each times the batch);
-/// T = t_c + (N-1) max(t_c, t_x): the first block is at hand. Source: Liu, Zaharia and Abbeel,
-/// "Ring Attention with Blockwise Transformers", 2023, section 3. Leaves out: causal masks (which
-/// idle ranks unless blocks are striped), the read of the block from DRAM. `rate` is what attention
-/// reaches on one rank. Errors: dimensions below 1, rate not positive. No link, or too few ranks on
-/// it: infeasible. Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
+/// Time of ring attention: T = t_c + (N-1) max(t_c, t_x), since the first block needs no transfer.
+/// block = 2 (S/N) H_kv d_h b, block FLOP = 4 (S/N)^2 H_q d_h (each times the batch). `rate` is the
+/// FLOP/s that attention reaches on one rank.
+/// Source: Liu, Zaharia and Abbeel, "Ring Attention with Blockwise Transformers", 2023, section 3.
+/// Leaves out: causal masks (which idle ranks unless blocks are striped), the read of the block
+/// from DRAM.
+/// Errors: dimensions below 1, rate not positive. Infeasible: no link, or too few ranks on it.
+/// Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
 template <Scalar T, class Cost = full_link>
 constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_interconnect<T>& fabric,
                                                                const flop_rate<T>& rate,
@@ -75,9 +78,9 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_inter
   return e;
 }
 
-/// Tokens per rank from which the transfer hides: S/N >= H_kv b R / (2 H_q BW). With as many KV
-/// heads as query heads and 16-bit elements it is R / BW, whatever the width. Source: Liu et al.
-/// 2023, section 3. Test: 312 TFLOP/s and 300 GB/s: 1040 tokens.
+/// Tokens per rank from which the transfer is hidden: S/N >= H_kv b R / (2 H_q BW). With as many KV
+/// heads as query heads and 16-bit elements it is R / BW, whatever the hidden size.
+/// Source: Liu et al. 2023, section 3. Test: 312 TFLOP/s and 300 GB/s: 1040 tokens.
 template <Scalar T>
 constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& one_way_rate,
                                 const basic_ring_attention<T>& x) {
@@ -88,9 +91,9 @@ constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& on
   return share * (ridge * bytes_of(x.format) / flop);
 }
 
-/// Keys and values of one layer that a rank holds at once: its own block and the one that arrives,
-/// 4 (S/N) H_kv d_h b; its own alone on one rank. Source: Liu et al. 2023, section 3.
-/// Test: twice the block that it sends.
+/// Bytes of keys and values of one layer that a rank stores at once: its own block and the incoming
+/// one, 4 (S/N) H_kv d_h b; its own block only on one rank.
+/// Source: Liu et al. 2023, section 3. Test: twice the block that it sends.
 template <Scalar T>
 constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
   detail::rank_count("ranks", x.ranks);
@@ -101,9 +104,10 @@ constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
                              bytes_of(x.format));
 }
 
-/// Activations that one transformer layer keeps for the backward pass, 16-bit, of `batch` sequences
-/// of s tokens, width h and a heads over t ranks of tensor parallelism. `sequence`: the parts
-/// between the matrices are shared out too. `scores`: the attention matrix is kept, not recomputed.
+/// Activations that one transformer layer stores for the backward pass in 16 bits: `batch`
+/// sequences of s tokens, hidden size h and a heads over t tensor-parallel ranks.
+/// `sequence`: the parts between the matrices are sharded too. `scores`: the attention matrix is
+/// stored, not recomputed.
 template <Scalar T = double>
 struct basic_layer_activations {
   int tensor = 1;
@@ -124,11 +128,13 @@ struct basic_layer_activations {
 };
 using layer_activations = basic_layer_activations<>;
 
-/// s b h (10 + 24/t + 5 a s/(h t)), and s b h (34/t + 5 a s/(h t)) with sequence parallelism; the
-/// last term only with `scores`. It sends what tensor parallelism sends: each all-reduce becomes a
-/// reduce-scatter and an all-gather. Source: Korthikanti et al., "Reducing activation recomputation
-/// in large transformer models", 2022, table 2. Errors: dimensions below 1.
-/// Tests: one rank of 2048 x 12288 keeps 34 bytes an element; 8 ranks 13, shared out 4.25.
+/// Bytes of activations: s b h (10 + 24/t + 5 a s/(h t)), and s b h (34/t + 5 a s/(h t)) with
+/// sequence parallelism; the last term only with `scores`. The bytes sent are those of tensor
+/// parallelism: each all-reduce becomes a reduce-scatter and an all-gather.
+/// Source: Korthikanti et al., "Reducing activation recomputation in large transformer models",
+/// 2022, table 2.
+/// Errors: dimensions below 1.
+/// Tests: one rank of 2048 x 12288 stores 34 bytes an element; 8 ranks 13, sequence-parallel 4.25.
 template <Scalar T>
 constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
   require_valid(x);

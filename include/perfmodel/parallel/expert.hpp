@@ -11,8 +11,8 @@ namespace perfmodel {
 /// top_k experts and gets the results back. Source: Lepikhin et al., "GShard", 2020, section 3.2.
 template <Scalar T = double>
 struct basic_expert_parallelism {
-  int ranks = 0;  ///< must be given
-  T tokens{};     ///< on this rank
+  int ranks = 0;
+  T tokens{};  ///< tokens on this rank
   T hidden{};
   T top_k{};
   number_format dispatch = number_format::bf16;
@@ -33,7 +33,7 @@ struct basic_expert_parallelism {
 using expert_parallelism = basic_expert_parallelism<>;
 
 namespace detail {
-/// An all-to-all of valid values.
+/// One all-to-all, without a check of the fields.
 template <Scalar T>
 constexpr basic_collective<T> exchange_tokens(const basic_expert_parallelism<T>& x,
                                               number_format format) {
@@ -47,8 +47,10 @@ constexpr basic_collective<T> exchange_tokens(const basic_expert_parallelism<T>&
 }  // namespace detail
 
 /// The two all-to-alls: message = imbalance tokens top_k hidden b each, a share (N-1)/N of it on
-/// the wire. Leaves out: routing limited to few nodes, sending a token once to a rank with two of
-/// its experts. Test: 128 tokens, top 8, width 7168, bf16, 8 ranks: 12.85 MB on the wire each way.
+/// the wire.
+/// Leaves out: routing limited to few nodes, sending a token once to a rank with two of its
+/// experts.
+/// Test: 128 tokens, top 8, hidden size 7168, bf16, 8 ranks: 12.85 MB on the wire each way.
 template <Scalar T>
 constexpr basic_collective<T> dispatch_of(const basic_expert_parallelism<T>& x) {
   require_valid(x);
@@ -60,7 +62,8 @@ constexpr basic_collective<T> combine_of(const basic_expert_parallelism<T>& x) {
   return detail::exchange_tokens(x, x.combine);
 }
 
-/// T = T_dispatch + T_combine, one after the other. The terms are those of the sum.
+/// Time of dispatch and combine in sequence: T = T_dispatch + T_combine. The terms are those of the
+/// sum.
 /// Test: wire bytes are 2 T k d b (N-1)/N.
 template <Scalar T, class Cost = full_link>
 constexpr basic_collective_estimate<T> communication_time(const basic_interconnect<T>& fabric,

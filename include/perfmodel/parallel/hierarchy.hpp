@@ -6,13 +6,13 @@
 
 namespace perfmodel {
 
-/// Nodes of `ranks_inside` accelerators on one fabric. `between` is what one accelerator has of the
-/// network, one way: its own adapter, or its part of the node's.
+/// Nodes of `ranks_inside` accelerators on one fabric. `between` is the one-way network link of one
+/// accelerator: its own adapter, or its share of the node's.
 template <Scalar T = double>
 struct basic_hierarchy {
   basic_interconnect<T> inside{};
   basic_interconnect<T> between{};
-  int ranks_inside = 0;  ///< must be given
+  int ranks_inside = 0;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -39,14 +39,14 @@ using hierarchical_estimate = basic_hierarchical_estimate<>;
 
 namespace detail {
 
-/// A part of a collective over nodes: on which fabric, and the share of the message.
+/// Phase of a collective over nodes: its fabric, and its share of the message.
 struct hierarchy_phase {
   bool inside = true;
   collective_op operation = collective_op::all_reduce;
   double share = 1.0;
 };
 
-/// Of n ranks in each of m nodes.
+/// Phases of a collective over m nodes of n ranks.
 constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int n, int m) {
   const hierarchy_phase none{false, operation, 0.0};
   switch (operation) {
@@ -67,7 +67,8 @@ constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int 
 
 }  // namespace detail
 
-/// S message bytes over N = n m ranks, n in each of m nodes:
+/// Time of a collective over several nodes. S message bytes over N = n m ranks, n in each of m
+/// nodes:
 ///
 ///     all-reduce       reduce-scatter inside (S), all-reduce between (S/n), all-gather inside (S)
 ///     all-gather       all-gather between (S/n), all-gather inside (S)
@@ -76,12 +77,14 @@ constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int 
 ///     all-to-all       inside (S/m) and between (S) at the same time
 ///     point-to-point   between
 ///
-/// One node needs no network and is collective_time. The phases are those of
-/// Jia et al., "Highly scalable deep learning training system with mixed-precision", 2018
-/// (arXiv 1807.11205). Leaves out: phases that overlap in pieces, other traffic.
+/// One node needs no network and is collective_time.
+/// Source: the phases of Jia et al., "Highly scalable deep learning training system with
+/// mixed-precision", 2018 (arXiv 1807.11205).
+/// Leaves out: phases that overlap in pieces, other traffic.
 /// Errors: as collective_time; ranks that do not fill nodes (impossible_layout). Infeasible: either
-/// fabric is. Tests: an all-reduce sends 2(n-1)/n S inside and 2(m-1)/m S/n between; never below
-/// either over its link; one node is collective_time.
+/// fabric is.
+/// Tests: an all-reduce sends 2(n-1)/n S inside and 2(m-1)/m S/n between; never below either over
+/// its link; one node is collective_time.
 template <Scalar T, class Inside = full_link, class Between = full_link>
 constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy<T>& h,
                                                            const basic_collective<T>& c,

@@ -1,4 +1,4 @@
-// How a model is cut over accelerators, and what the cut has to divide.
+// Partition of a model over accelerators, and the counts that it has to divide.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -7,9 +7,9 @@
 
 namespace perfmodel {
 
-/// Parallel degrees. Expert parallelism regroups the ranks that tensor, data and context make, and
-/// adds none: experts over `expert` groups, each expert over the tensor x data x context / expert
-/// ranks of its group.
+/// Parallel degrees. Expert parallelism adds no ranks: it regroups those of tensor, data and
+/// context parallelism into `expert` groups. Each expert is sharded over the tensor x data x
+/// context / expert ranks of its group.
 struct parallel_layout {
   int tensor = 1;
   int pipeline = 1;
@@ -17,11 +17,11 @@ struct parallel_layout {
   int data = 1;
   int context = 1;
 
-  /// Accelerators in use.
+  /// Number of accelerators in use.
   constexpr int ranks() const { return tensor * pipeline * data * context; }
   /// Ranks of one stage of the pipeline.
   constexpr int stage_ranks() const { return tensor * data * context; }
-  /// Ranks that share one expert's matrices.
+  /// Number of ranks that shard one expert's matrices.
   constexpr int expert_tensor() const { return stage_ranks() / expert; }
   friend constexpr bool operator==(const parallel_layout&, const parallel_layout&) = default;
 
@@ -35,26 +35,27 @@ struct parallel_layout {
   }
 };
 
-/// What of a model has to divide; doubles, because a model's counts may exceed an int. What is left
-/// out is not checked; a dense model has no experts.
+/// Counts of a model that a layout has to divide; doubles, because they may exceed an int. An
+/// absent count is not checked; a dense model has no experts.
 struct sharded_dims {
   std::optional<double> query_heads{};
   std::optional<double> kv_heads{};
   std::optional<double> layers{};
   double experts = 0;
-  std::optional<double> accelerators{};  ///< that there are
+  std::optional<double> accelerators{};  ///< number of accelerators available
 };
 
 namespace detail {
-/// Exact for whole numbers up to 2^53.
+/// Whether `part` divides `whole`, exact for whole numbers up to 2^53.
 constexpr bool divides_evenly(double part, double whole) {
   return math::floor(whole / part) * part == whole;
 }
 }  // namespace detail
 
-/// Whether a model can be laid out so, and why not. KV heads are replicated where there are fewer
-/// heads than ranks, so they divide or are divided. Errors: a degree below 1.
-/// Tests: 64 query heads over 3 ranks cannot be; 8 KV heads over 16 ranks can.
+/// Whether a model can have this layout, and the reason where it cannot. KV heads are replicated
+/// where there are fewer heads than ranks, so that either number divides the other.
+/// Errors: a degree below 1.
+/// Tests: 64 query heads over 3 ranks are impossible; 8 KV heads over 16 ranks are possible.
 constexpr feasibility layout_feasible(const parallel_layout& l, const sharded_dims& d) {
   const double tensor = detail::rank_count("layout.tensor", l.tensor);
   const double pipeline = detail::rank_count("layout.pipeline", l.pipeline);
@@ -100,7 +101,7 @@ namespace detail {
 }
 }  // namespace detail
 
-/// The layout, once checked. Errors: `impossible_layout` with the reason and both numbers.
+/// The layout, after a check. Errors: `impossible_layout` with the reason and both numbers.
 constexpr const parallel_layout& require_layout(const parallel_layout& l, const sharded_dims& d) {
   const feasibility f = layout_feasible(l, d);
   if (!f.feasible) detail::impossible_layout(f);

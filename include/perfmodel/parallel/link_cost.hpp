@@ -1,4 +1,4 @@
-// What a collective costs on a link, as a policy: latency and rate, or a price.
+// Cost of a collective on a link, as a policy: latency and rate, or a price.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -7,7 +7,7 @@
 
 namespace perfmodel {
 
-/// A collective laid out in one algorithm: what a cost policy prices.
+/// A collective in one algorithm: the input of a cost policy.
 template <Scalar T = double>
 struct basic_schedule {
   collective_op operation = collective_op::all_reduce;
@@ -17,12 +17,12 @@ struct basic_schedule {
   int ranks = 1;
   double steps = 0.0;
   bytes<T> message{};
-  bytes<T> wire{};  ///< per rank, on the busier direction
+  bytes<T> wire{};  ///< bytes per rank, on the busier direction
   number_format format = number_format::bf16;
-  bool among_others = false;  ///< `best` chooses between this and other algorithms
+  bool is_one_of_several = false;  ///< `best` chooses between this and other algorithms
 };
 
-/// What a schedule takes: time = transfer + latency.
+/// Time of a schedule: time = transfer + latency.
 template <Scalar T = double>
 struct basic_collective_price {
   duration<T> time{};
@@ -30,29 +30,29 @@ struct basic_collective_price {
   duration<T> latency{};
 };
 
-/// What an algorithm takes for any message, captured: wait + message x per_byte, and a second for each byte
-/// beyond `largest`, where something else takes over.
+/// Alpha-beta piece of an algorithm's captured cost: wait + message x per_byte, and one second for
+/// each byte beyond `largest`, where another piece takes over.
 template <Scalar T = double>
-struct basic_price_line {
+struct basic_cost_piece {
   duration<T> wait{};
   decltype(duration<T>{} / bytes<T>{}) per_byte{};
   bytes<T> largest = bytes<T>::from_value(T(detail::infinity));
 };
 
-/// A cost policy that prices a schedule as a whole, in place of a rate and a latency.
+/// Cost policy that prices a whole schedule, in place of a rate and a latency.
 template <class Cost, class T>
 concept PricesSchedules = requires(const Cost& cost, const basic_interconnect<T>& l,
                                    const basic_schedule<T>& s) {
   { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
 };
-/// A cost policy that knows the lines whose least is its price: lines(link, schedule, add) calls add(line) for
-/// each, or says false where its price is none.
+/// Cost policy with a price that is the least of alpha-beta pieces. visit_cost_pieces(link, schedule,
+/// add) calls add(piece) for each piece, and returns false where its price is not of that form.
 template <class Cost, class T>
-concept PricesByLines = requires(const Cost& cost, const basic_interconnect<T>& l,
-                                 const basic_schedule<T>& s, void (*add)(basic_price_line<T>)) {
-  { cost.lines(l, s, add) } -> std::same_as<bool>;
+concept HasCostPieces = requires(const Cost& cost, const basic_interconnect<T>& l,
+                                 const basic_schedule<T>& s, void (*add)(basic_cost_piece<T>)) {
+  { cost.visit_cost_pieces(l, s, add) } -> std::same_as<bool>;
 };
-/// A cost policy that knows among which algorithms a library chooses.
+/// Cost policy that knows among which algorithms a library chooses.
 template <class Cost, class T>
 concept SelectsAlgorithms = requires(const Cost& cost, const basic_interconnect<T>& l,
                                      const basic_schedule<T>& s) {
@@ -72,13 +72,13 @@ concept has_rate = requires(const Cost& c, const basic_interconnect<T>& l,
 };
 }  // namespace detail
 
-/// What a collective asks for the cost of a link: latency and rate of a schedule, or its price.
+/// Requirements on the cost of a link: latency and rate of a schedule, or its price.
 /// Satisfied by full_link, stated_latency, alpha_beta and calibrated_collectives.
 template <class Cost, class T = double>
 concept CostPolicy = PricesSchedules<Cost, T> ||
     (detail::has_latency<Cost, T>&& detail::has_rate<Cost, T>);
 
-/// Stops the build with a sentence where a law is given something else.
+/// Stops the build with a readable message where a law is given a type that is no cost policy.
 template <class Cost, class T>
 constexpr void require_cost_policy() {
   constexpr bool latency = detail::has_latency<Cost, T> || PricesSchedules<Cost, T>;

@@ -1,4 +1,4 @@
-// Pipeline parallelism: layers of a stage, the bubble, and what a stage hands to the next.
+// Pipeline parallelism: layers of a stage, the bubble, and the transfer between stages.
 #pragma once
 
 #include <perfmodel/parallel/tensor.hpp>
@@ -6,7 +6,7 @@
 
 namespace perfmodel {
 
-/// Layers of the slowest stage: ceil(L / p). Test: 80 layers over 3 stages: 27.
+/// Number of layers of the slowest stage: ceil(L / p). Test: 80 layers over 3 stages: 27.
 template <Scalar T>
 constexpr T layers_per_stage(const T& layers, const T& pipeline) {
   using math::ceil;
@@ -14,10 +14,12 @@ constexpr T layers_per_stage(const T& layers, const T& pipeline) {
 }
 PERFMODEL_WHOLE_NUMBERS(layers_per_stage)
 
-/// Share of a pipelined pass that a stage idles: (p-1) / (v m + p - 1), p stages, m microbatches, v
-/// chunks of layers per stage. Sources: Huang et al., "GPipe", 2019, section 2.3; Narayanan et al.,
-/// "Efficient large-scale language model training on GPU clusters", 2021, section 2.2 (their bubble
-/// over ideal time is (p-1)/(v m)). Leaves out uneven stages and the transfers between them.
+/// Bubble, the idle share of a stage in a pipelined step: (p-1) / (v m + p - 1). p stages, m
+/// microbatches, v chunks of layers per stage.
+/// Sources: Huang et al., "GPipe", 2019, section 2.3; Narayanan et al., "Efficient large-scale
+/// language model training on GPU clusters", 2021, section 2.2 (their bubble over ideal time is
+/// (p-1)/(v m)).
+/// Leaves out: uneven stages and the transfers between them.
 /// Tests: p = 4, m = 8: 3/11; one stage: 0.
 template <Scalar T>
 constexpr T pipeline_bubble(const T& stages, const T& microbatches, const T& chunks = T(1.0)) {
@@ -27,7 +29,8 @@ constexpr T pipeline_bubble(const T& stages, const T& microbatches, const T& chu
                                  wait));
 }
 PERFMODEL_WHOLE_NUMBERS(pipeline_bubble)
-/// Time of m microbatches through p equal stages: (m + (p-1)/v) t, t being a stage's time for one.
+/// Time of m microbatches through p equal stages: (m + (p-1)/v) t, where t is a stage's time for
+/// one.
 /// Test: the bubble's share of it is (p-1)/v t.
 template <Scalar T>
 constexpr duration<T> pipeline_parallel_time(const duration<T>& stage,
@@ -38,8 +41,9 @@ constexpr duration<T> pipeline_parallel_time(const duration<T>& stage,
   return named("pipeline time", (detail::count("microbatches", microbatches) + wait) *
                                     detail::not_negative("stage", stage));
 }
-/// What one stage sends the next: batch tokens hidden b. With tensor parallelism each rank sends a
-/// 1/N part of it. Test: 1/280 of what the 160 all-reduces of a 70B model send over 8 ranks.
+/// Message from one stage to the next: batch tokens hidden b. With tensor parallelism each rank
+/// sends a 1/N part of it.
+/// Test: 1/280 of the bytes in the 160 all-reduces of a 70B model over 8 ranks.
 template <Scalar T>
 constexpr basic_collective<T> stage_transfer(const T& batch, const T& tokens_each, const T& hidden,
                                              number_format format) {

@@ -1,4 +1,4 @@
-// Tensor parallelism: the KV heads that a rank holds, and the sums that it waits for.
+// Tensor parallelism: KV heads of a rank, and the all-reduces of a layer.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -7,14 +7,14 @@
 
 namespace perfmodel {
 
-/// KV heads that one rank holds: max(1, H_kv / N). Test: 8 heads over 4, 8 and 16 ranks: 2, 1, 1.
+/// Number of KV heads of one rank: max(1, H_kv / N). Test: 8 heads over 4, 8 and 16 ranks: 2, 1, 1.
 template <Scalar T>
 constexpr T kv_heads_per_rank(const T& kv_heads, const T& tensor) {
   return scalar_max(T(1.0),
                     detail::count("kv_heads", kv_heads) / detail::count("layout.tensor", tensor));
 }
 PERFMODEL_WHOLE_NUMBERS(kv_heads_per_rank)
-/// Copies of each KV head: max(1, N / H_kv). Test: 8 heads over 16 ranks: 2; times heads per rank
+/// Replicas of each KV head: max(1, N / H_kv). Test: 8 heads over 16 ranks: 2; times heads per rank
 /// and divided by N gives all heads back.
 template <Scalar T>
 constexpr T kv_replication(const T& kv_heads, const T& tensor) {
@@ -22,14 +22,14 @@ constexpr T kv_replication(const T& kv_heads, const T& tensor) {
                     detail::count("layout.tensor", tensor) / detail::count("kv_heads", kv_heads));
 }
 PERFMODEL_WHOLE_NUMBERS(kv_replication)
-/// Tensor parallelism of `layers` layers: each sums its activations over the ranks twice, after
-/// attention and after the FFN. Source: Shoeybi et al., "Megatron-LM", 2019, section 3.
+/// Tensor parallelism of `layers` layers: each all-reduces its activations twice, after attention
+/// and after the FFN. Source: Shoeybi et al., "Megatron-LM", 2019, section 3.
 template <Scalar T = double>
 struct basic_tensor_parallelism {
-  int ranks = 0;  ///< must be given
+  int ranks = 0;
   T layers = T(1.0), batch = T(1.0), tokens = T(1.0), hidden{};
   number_format format = number_format::bf16;
-  T all_reduces_per_layer = T(2.0);  ///< 1 where attention and FFN run side by side
+  T all_reduces_per_layer = T(2.0);  ///< 1 where attention and FFN run in parallel
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -45,7 +45,7 @@ struct basic_tensor_parallelism {
 using tensor_parallelism = basic_tensor_parallelism<>;
 
 namespace detail {
-/// all_reduce_of valid values.
+/// all_reduce_of without a check of the fields.
 template <Scalar T>
 constexpr basic_collective<T> summed_activations(const basic_tensor_parallelism<T>& x) {
   basic_collective<T> c;
@@ -56,15 +56,15 @@ constexpr basic_collective<T> summed_activations(const basic_tensor_parallelism<
 }
 }  // namespace detail
 
-/// One of its all-reduces: message = batch tokens hidden b. Sequence parallelism splits it into a
-/// reduce-scatter and an all-gather of the same bytes. Test: 32 x 2048 x 8192 bf16 is 1.074 GB.
+/// One of the all-reduces: message = batch tokens hidden b. Sequence parallelism splits it into a
+/// reduce-scatter and an all-gather of equal bytes. Test: 32 x 2048 x 8192 bf16 is 1.074 GB.
 template <Scalar T>
 constexpr basic_collective<T> all_reduce_of(const basic_tensor_parallelism<T>& x) {
   require_valid(x);
   return detail::summed_activations(x);
 }
-/// T = layers x all-reduces per layer x T_all-reduce: the sums wait for each other, and nothing
-/// hides them. Test: 160 of 1.074 GB over 8 ranks at 370 GB/s take 812 ms.
+/// Time of the all-reduces: T = layers x all-reduces per layer x T_all-reduce, in sequence and not
+/// hidden. Test: 160 of 1.074 GB over 8 ranks at 370 GB/s take 812 ms.
 template <Scalar T, class Cost = full_link>
 constexpr basic_collective_estimate<T> communication_time(const basic_interconnect<T>& fabric,
                                                           const basic_tensor_parallelism<T>& x,

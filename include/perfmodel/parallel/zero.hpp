@@ -1,5 +1,4 @@
-// ZeRO: which training state data-parallel ranks share out, what is left on each, and what they
-// send.
+// ZeRO: training state that data-parallel ranks shard, memory left on each, and bytes sent.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -10,8 +9,8 @@
 
 namespace perfmodel {
 
-/// What is shared out: nothing; optimizer state (ZeRO-1); also gradients (ZeRO-2); also parameters
-/// (ZeRO-3, FSDP).
+/// Sharded state: none; optimizer state (ZeRO-1); also gradients (ZeRO-2); also parameters (ZeRO-3,
+/// FSDP).
 enum class zero_stage { none, optimizer, gradients, parameters };
 
 constexpr const char* name_of(zero_stage s) {
@@ -35,8 +34,9 @@ struct basic_training_state {
 using training_state = basic_training_state<>;
 
 /// Bytes per parameter on each of N ranks: 16, 4 + 12/N, 2 + 14/N, 16/N.
-/// Source: Rajbhandari et al., "ZeRO", SC20, section 5 and figure 1. Leaves out activations,
-/// buffers and what is gathered for the layer at work. Test: N = 64: 16, 4.19, 2.22, 0.25.
+/// Source: Rajbhandari et al., "ZeRO", SC20, section 5 and figure 1.
+/// Leaves out: activations, buffers and the gathered parameters of the layer in progress.
+/// Test: N = 64: 16, 4.19, 2.22, 0.25.
 template <Scalar T = double>
 constexpr T zero_bytes_per_parameter(zero_stage stage, int data,
                                      const basic_training_state<T>& s = {}) {
@@ -50,7 +50,8 @@ constexpr T zero_bytes_per_parameter(zero_stage stage, int data,
     default: return (p + g + o) / n;
   }
 }
-/// The same for a whole model. Test: 7.5e9 parameters over 64 ranks: 120, 31.4, 16.6, 1.9 GB.
+/// Bytes of training state on each of N ranks, for a whole model.
+/// Test: 7.5e9 parameters over 64 ranks: 120, 31.4, 16.6, 1.9 GB.
 template <Scalar T = double>
 constexpr bytes<T> zero_memory(zero_stage stage, int data, const T& parameters,
                                const basic_training_state<T>& s = {}) {
@@ -58,10 +59,11 @@ constexpr bytes<T> zero_memory(zero_stage stage, int data, const T& parameters,
                                      zero_bytes_per_parameter(stage, data, s) * byte);
 }
 
-/// Bytes one rank sends in a step: (N-1)/N times 2 P b (an all-reduce, or a reduce-scatter of the
-/// gradients and an all-gather of the parameters), 3 P b when the parameters are shared out too and
-/// gathered for forward and backward. Source: Rajbhandari et al. 2020, section 7.
-/// Test: stage 3 sends 1.5 times what the others do.
+/// Bytes one rank sends in a training step: (N-1)/N times 2 P b (an all-reduce, or a reduce-scatter
+/// of the gradients and an all-gather of the parameters). 3 P b where the parameters are sharded
+/// too, and gathered for forward and backward.
+/// Source: Rajbhandari et al. 2020, section 7. Test: stage 3 sends 1.5 times the bytes of the
+/// others.
 template <Scalar T = double>
 constexpr wire_bytes<T> zero_traffic(zero_stage stage, int data, const T& parameters,
                                      const basic_training_state<T>& s = {}) {
@@ -85,12 +87,12 @@ constexpr auto gradient_all_reduce(int data, const N& parameters, number_format 
   return c;
 }
 
-/// A training step of one rank of N: times are what it computes alone, and `pieces` what is sent at
-/// a time, buckets of gradients or the layers of ZeRO-3. `taken` of `sms` are held by communication
-/// while it runs; 0: none.
+/// Training step of one of N ranks. Times are without communication; `pieces` is the number of
+/// messages, buckets of gradients or layers of ZeRO-3.
+/// Communication occupies `taken` of `sms` while it runs; 0: none.
 template <Scalar T = double>
 struct basic_data_parallel_step {
-  int ranks = 0;  ///< must be given
+  int ranks = 0;
   T parameters{};
   duration<T> forward{}, backward{};
   T pieces = T(1.0);
@@ -113,18 +115,21 @@ struct basic_data_parallel_step {
 };
 using data_parallel_step = basic_data_parallel_step<>;
 
-/// f, b forward and backward, n pieces; r the time to reduce the gradients of one piece (all-reduce,
-/// or reduce-scatter where they are shared out), g to gather its parameters:
+/// Time of a data-parallel training step. f, b: forward and backward; n: pieces; r: time to reduce
+/// the gradients of one piece (all-reduce, or reduce-scatter where they are sharded); g: time to
+/// gather its parameters.
 ///
 ///     plain       f + max(b + r, b/n + n r)                            bucketed_backward
-///     ZeRO-1, 2   the same + n g, once the optimizer has run
+///     ZeRO-1, 2   plain + n g, once the optimizer has run
 ///     ZeRO-3      g + (n-1) max(f/n, g) + f/n  +  g + (n-1) max(b/n, g + r) + b/n + r
 ///
-/// ZeRO-3 gathers a layer while the one before computes. Communication that hides slows the compute
-/// beside it: hidden taken / sms. Sources: Rajbhandari et al. 2020, sections 5 and 7; the schedule of
-/// Zhao et al., "PyTorch FSDP", 2023, section 3.3. Terms: forward, backward, exposed communication,
-/// SMs of communication; they add up to the time. Leaves out the optimizer and limits on prefetch.
-/// Infeasible: more ranks than the fabric joins. Errors: pieces below 1, taken >= sms.
+/// ZeRO-3 gathers a layer while the one before computes. Hidden communication slows concurrent
+/// compute by hidden taken / sms. Terms: forward, backward, exposed communication, SMs of
+/// communication; they add up to the time.
+/// Sources: Rajbhandari et al. 2020, sections 5 and 7; the schedule of Zhao et al., "PyTorch FSDP",
+/// 2023, section 3.3.
+/// Leaves out: the optimizer and limits on prefetch.
+/// Errors: pieces below 1, taken >= sms. Infeasible: more ranks than the fabric joins.
 /// Tests: 8.03e9 bf16 gradients over 8 ranks at 450 GB/s behind 83.1 + 166.3 ms: 311.9 ms in one
 /// piece, 249.4 in many; one rank adds nothing; never below compute, nor communication.
 template <Scalar T, class Cost = full_link>
@@ -148,21 +153,22 @@ constexpr basic_estimate<T> data_parallel_time(const basic_interconnect<T>& fabr
       piece(plain ? collective_op::all_reduce : collective_op::reduce_scatter, x.state.gradients);
   const duration<T> g =
       plain ? duration<T>{} : piece(collective_op::all_gather, x.state.parameters);
-  duration<T> all = n * (r + g), with{};
+  duration<T> total_communication = n * (r + g), step_time{};
   if (x.stage == zero_stage::parameters) {
-    all += n * g;
-    with = double_buffered_time(g, duration<T>(x.forward / n), n) + g +
-           (n - 1.0) * max(duration<T>(x.backward / n), duration<T>(g + r)) + x.backward / n + r;
+    total_communication += n * g;
+    step_time = double_buffered_time(g, duration<T>(x.forward / n), n) + g +
+                (n - 1.0) * max(duration<T>(x.backward / n), duration<T>(g + r)) + x.backward / n +
+                r;
   } else {
-    with = x.forward + bucketed_backward(x.backward, duration<T>(n * r), n) + n * g;
+    step_time = x.forward + bucketed_backward(x.backward, duration<T>(n * r), n) + n * g;
   }
-  const duration<T> alone = x.forward + x.backward;
-  const duration<T> waits = max(duration<T>(with - alone), duration<T>{});
-  const duration<T> hidden = max(duration<T>(all - waits), duration<T>{});
-  sm_interference(alone, x.sms, x.taken);  // refuses to give away every SM
+  const duration<T> compute = x.forward + x.backward;
+  const duration<T> exposed = max(duration<T>(step_time - compute), duration<T>{});
+  const duration<T> hidden = max(duration<T>(total_communication - exposed), duration<T>{});
+  sm_interference(compute, x.sms, x.taken);  // refuses to give away every SM
   e.terms.add(limiter::compute, "forward", x.forward);
   e.terms.add(limiter::compute, "backward", x.backward);
-  e.terms.add(limiter::link, "exposed communication", waits);
+  e.terms.add(limiter::link, "exposed communication", exposed);
   e.terms.add(limiter::link, "SMs of communication", hidden * (x.taken / x.sms));
   e.limiter = e.terms.limiting();
   e.time = named("step", e.terms.sum());

@@ -1,4 +1,4 @@
-// The formats of a checkpoint as precisions of a plan.
+// Precisions of a plan from the formats of a checkpoint.
 #pragma once
 
 #include <cmath>
@@ -12,7 +12,8 @@ namespace perfmodel {
 
 namespace detail {
 
-/// "nvfp4", "mxfp4", "int4 g128" (a scale for each 128 weights), "fp8 128x128" (one for a block).
+/// Name of a storage format: "nvfp4", "mxfp4", "int4 g128" (group size), "fp8 128x128" (block
+/// size).
 inline std::string storage_name(const storage_format& s) {
   std::string name = name_of(s.format);
   if (!s.group) return name;
@@ -27,7 +28,7 @@ inline std::string storage_name(const storage_format& s) {
   return name + " g" + std::to_string(group);
 }
 
-/// Name of a checkpoint's precision: weights, experts in another format, an 8-bit KV cache.
+/// Name of a checkpoint's precision: weights, experts in another format, 8-bit KV cache.
 inline label precision_name(const weight_storage& w, const storage_format& kv) {
   std::string name = storage_name(w.linear);
   if (w.linear.bits() >= 16.0 && w.experts.bits() < 16.0) {
@@ -39,10 +40,11 @@ inline label precision_name(const weight_storage& w, const storage_format& kv) {
   return label::shortened(name);
 }
 
-/// A checkpoint as an engine runs it on an accelerator; 16-bit and 32-bit weights run in the 16-bit
-/// format of the accelerator.
-inline plan_precision checkpoint_on(const accelerator& a, engine e, const weight_storage& stored,
-                                    const std::optional<storage_format>& kv) {
+/// Precision in which an engine runs a checkpoint on an accelerator. Weights of 16 and 32 bits run
+/// in the 16-bit format of the accelerator.
+inline plan_precision checkpoint_precision(const accelerator& a, engine e,
+                                           const weight_storage& stored,
+                                           const std::optional<storage_format>& kv) {
   const engine_formats f = engine_formats_of(stored, kv, a, e);
   plan_precision p{.weights = stored, .activations = f.linear.format, .kv = f.kv};
   if (stored.linear.bits() < 16.0 || stored.experts.bits() < 16.0) {
@@ -54,7 +56,7 @@ inline plan_precision checkpoint_on(const accelerator& a, engine e, const weight
   return p;
 }
 
-inline bool same_formats(const plan_precision& x, const plan_precision& y) {
+inline bool are_equal(const plan_precision& x, const plan_precision& y) {
   return x.name == y.name && x.weights.linear == y.weights.linear &&
          x.activations == y.activations && x.expert_activations == y.expert_activations &&
          x.kv == y.kv;
@@ -62,40 +64,40 @@ inline bool same_formats(const plan_precision& x, const plan_precision& y) {
 
 }  // namespace detail
 
-/// The precisions of a checkpoint in the formats `stored` and `kv`, with the operands and the cache
-/// of engine_formats_of for each engine and accelerator. One precision where all of them agree;
-/// else with `run_on` and `run_by`. `predicted`: of all engines where the request names none.
+/// Precisions of a checkpoint in the formats `stored` and `kv`: activations and KV cache of
+/// engine_formats_of for each engine and accelerator. One precision if all agree; else one for each
+/// accelerator or engine. `is_predicted`: every engine of an accelerator if the request names none.
 /// Test: bf16 on V100 and H100; fp8 on A100 and H100; gpt-oss under three engines.
 inline std::vector<plan_precision> checkpoint_precisions(const plan_request& q,
                                                          const weight_storage& stored,
                                                          const std::optional<storage_format>& kv,
-                                                         bool predicted) {
+                                                         bool is_predicted) {
   std::vector<plan_precision> all;
-  bool agree = true;
+  bool all_agree = true;
   for (const accelerator& a : q.accelerators) {
     engine_list engines;
-    if (predicted && q.engines.empty()) engines = engines_on(a);
+    if (is_predicted && q.engines.empty()) engines = engines_on(a);
     for (const engine e : q.engines) {
       if (!engines.full()) engines.push_back(e);
     }
     if (engines.empty()) engines.push_back(engine::none);
     const std::size_t first = all.size();
-    bool alike = true;
+    bool engines_agree = true;
     for (const engine e : engines) {
-      all.push_back(detail::checkpoint_on(a, e, stored, kv));
-      if (q.accelerators.size() > 1) all.back().run_on = a.name;
-      all.back().run_by = e;
-      alike = alike && detail::same_formats(all[first], all.back());
+      all.push_back(detail::checkpoint_precision(a, e, stored, kv));
+      if (q.accelerators.size() > 1) all.back().only_accelerator = a.name;
+      all.back().only_engine = e;
+      engines_agree = engines_agree && detail::are_equal(all[first], all.back());
     }
-    if (alike) {
+    if (engines_agree) {
       all.resize(first + 1);
-      all.back().run_by.reset();
+      all.back().only_engine.reset();
     }
-    agree = agree && alike && detail::same_formats(all.front(), all.back());
+    all_agree = all_agree && engines_agree && detail::are_equal(all.front(), all.back());
   }
-  if (agree && !all.empty()) {
+  if (all_agree && !all.empty()) {
     all.resize(1);
-    all.front().run_on = label{};
+    all.front().only_accelerator = label{};
   }
   return all;
 }

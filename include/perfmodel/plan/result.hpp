@@ -1,4 +1,4 @@
-// What a plan answers: points that are worth having, and what was left out.
+// Result of a plan: the Pareto front, the rejections, and the deployment behind each point.
 #pragma once
 
 #include <concepts>
@@ -9,33 +9,34 @@
 
 namespace perfmodel {
 
-/// Replicas that compute prompts alone.
+/// Prefill pool of a disaggregated service.
 struct plan_pool {
   parallel_layout layout{};
   int replicas = 1;
-  label accelerator{};  ///< none: of those that decode
+  label accelerator{};  ///< empty: accelerator of the decode pool
 };
 
+/// Deployment of a plan. With a prefill pool, `accelerator`, `layout` and `replicas` are those of
+/// the decode pool.
 struct plan_point {
-  label accelerator{};  ///< where prompts have a pool of their own, of those that decode
+  label accelerator{};
   plan_precision precision{};
   engine serving_engine = engine::none;
-  parallel_layout layout{};              ///< where prompts have a pool of their own, of the other
-  std::optional<double> chunk_tokens{};  ///< prompt tokens of a pass; none: the engine's own
-  std::optional<std::size_t> drafts{};   ///< which of the request's drafts
-  std::optional<plan_pool> prefill{};    ///< the pool that computes prompts, where they are apart
+  parallel_layout layout{};
+  std::optional<double> chunk_tokens{};  ///< token budget of an engine step; none: the engine's
+  std::optional<std::size_t> speculation_index{};  ///< in `plan_request::speculations`
+  std::optional<plan_pool> prefill{};              ///< none: one pool
   int replicas = 1;
-  int gpus = 1;                       ///< in use, of both pools
-  double batch_limit = 0;             ///< sequences per replica the scheduler admits
-  serving_estimate serving{};         ///< of one replica; of pools the whole service
-  token_rate<> output_rate{};         ///< of the whole service
-  duration<> gpu_time_per_million{};  ///< device time that a million output tokens take
-  std::optional<money<>>
-      cost_per_million{};  ///< where its accelerators have prices, of all of them
+  int gpus = 1;                       ///< devices in use, in both pools
+  double batch_limit = 0;             ///< maximum running requests of a replica
+  serving_estimate serving{};         ///< one replica; with a prefill pool the whole service
+  token_rate<> output_rate{};         ///< output tokens per second of all replicas
+  duration<> gpu_time_per_million{};  ///< device time per million output tokens
+  std::optional<money<>> cost_per_million{};  ///< none: a price is missing
   bool meets_targets = true;
 };
 
-/// Deployments left out, by reason: the one that came nearest stands for all of them.
+/// Rejected candidates of one accelerator, precision and reason, with the nearest to feasible.
 struct plan_rejection {
   label accelerator{};
   label precision{};
@@ -47,29 +48,25 @@ struct plan_rejection {
   long count = 0;
 };
 
-/// `frontier` holds the points that no other beats on both inter-token latency and cost, cheapest
-/// first; of those within the targets, where any are. `best` indexes the cheapest one of these;
-/// where there is none, `nearest` is the point whose worst miss is the smallest, and `miss` that:
-/// over its target. `all_priced` says whether cost is money or, where a price is missing, device time.
-/// `pruned` were settled without an evaluation, since another is as cheap and as quick, and is
-/// sooner; they count as neither evaluated nor feasible.
+/// Plan: `frontier` is the Pareto front of cost and inter-token latency, cheapest first, over the
+/// points within the targets, or over all points if none is.
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
   long evaluated = 0;
-  long pruned = 0;
+  long pruned = 0;  ///< candidates dominated before evaluation, neither evaluated nor feasible
   long feasible = 0;
-  bool all_priced = true;
-  std::optional<std::size_t> best{};
-  std::optional<plan_point> nearest{};
-  double miss = 1.0;
-  /// Within the targets on the fewest devices, and the cheapest of these, of what was evaluated.
-  std::optional<plan_point> fewest{};
+  bool all_priced = true;                     ///< false: cost is device time
+  std::optional<std::size_t> best{};          ///< index of the cheapest point within the targets
+  std::optional<plan_point> nearest_point{};  ///< without a best: the smallest worst miss
+  double nearest_miss = 1.0;  ///< worst ratio of a latency of that point to its target
+  /// Point within the targets on the fewest GPUs; of equals the cheapest evaluated.
+  std::optional<plan_point> fewest_gpus{};
 };
 
 namespace detail {
 
-/// The deployment of a request that has these formats, layout and engine.
+/// Deployment of a request with a precision, layout, engine and token budget.
 inline deployment deployment_of(const plan_request& q, const accelerator& a,
                                 const plan_precision& f, const parallel_layout& l, engine e,
                                 const std::optional<double>& chunk_tokens) {
@@ -89,8 +86,8 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .limits = limits};
 }
 
-/// Drafts where a deployment runs: a model that drafts is on the same devices, cut alike.
-inline speculation speculation_on(speculation s, const deployment& d) {
+/// Speculation on a deployment: a draft model has its devices and its layout.
+inline speculation speculation_for(speculation s, const deployment& d) {
   if (s.draft) {
     s.draft->device = d.device;
     s.draft->layout = d.layout;
@@ -98,43 +95,37 @@ inline speculation speculation_on(speculation s, const deployment& d) {
   return s;
 }
 
-/// The link between pools of `devices` GPUs in all: the request's, else default_cache_link.
-inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& prompts,
-                                         const accelerator& answers, int devices) {
+/// Link between pools of `devices` GPUs in total: the request's, else default_cache_link.
+inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& prefill,
+                                         const accelerator& decode, int devices) {
   if (pools.link) return pools.link;
-  const auto link = default_cache_link(prompts, answers, static_cast<double>(devices));
+  const auto link = default_cache_link(prefill, decode, static_cast<double>(devices));
   if (!link) return std::nullopt;
   return link->link;
 }
 
-inline const accelerator* named_in(const std::vector<accelerator>& all, const label& name) {
-  for (const accelerator& a : all) {
-    if (a.name == name) return &a;
-  }
-  return nullptr;
-}
 inline const accelerator& accelerator_of(const plan_request& q, const plan_point& p) {
-  if (const accelerator* a = named_in(q.accelerators, p.accelerator)) return *a;
+  if (const accelerator* a = find_accelerator(q.accelerators, p.accelerator)) return *a;
   fail(error_code::unknown_accelerator, "this point is not of this request");
 }
-/// Of the chips that compute a point's prompts.
+/// Accelerator of the prefill pool.
 inline const accelerator& prefill_accelerator_of(const plan_request& q, const plan_point& p) {
   const label& name = p.prefill ? p.prefill->accelerator : p.accelerator;
   if (name == p.accelerator || name == label{}) return accelerator_of(q, p);
   if (q.pools) {
-    if (const accelerator* a = named_in(q.pools->prefill_on, name)) return *a;
+    if (const accelerator* a = find_accelerator(q.pools->prefill_accelerators, name)) return *a;
   }
   fail(error_code::unknown_accelerator, "the pool that prefills is not of this request");
 }
 
 }  // namespace detail
 
-/// The deployment behind a point, to evaluate or explain it again; of pools, that which decodes.
+/// Deployment of a point, to evaluate or explain it again; with a prefill pool the decode pool's.
 inline deployment deployment_of(const plan_request& q, const plan_point& p) {
   return detail::deployment_of(q, detail::accelerator_of(q, p), p.precision, p.layout,
                                p.serving_engine, p.chunk_tokens);
 }
-/// The pools behind a point that has two.
+/// Pools of a point with a prefill pool.
 inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
   const deployment d = deployment_of(q, p);
   if (!p.prefill || !q.pools) {
@@ -145,13 +136,15 @@ inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
                       .first_token_from_decode = q.pools->first_token_from_decode};
   pools.prefill.deployment.device = detail::prefill_accelerator_of(q, p);
   pools.prefill.deployment.layout = p.prefill->layout;
-  const accelerator& prompts = pools.prefill.deployment.device;
-  if (const auto link = detail::link_of(*q.pools, prompts, d.device, p.gpus)) pools.link = *link;
+  const accelerator& prefill = pools.prefill.deployment.device;
+  if (const auto link = detail::link_of(*q.pools, prefill, d.device, p.gpus)) pools.link = *link;
   return pools;
 }
+
 namespace detail {
 
-/// Pools let in no more than fit, and no prompt of theirs meets answers, to be scheduled or held beside them.
+/// Load of a disaggregated service, which has no preemption and no batching wait, and no scheduler
+/// that mixes prefill and decode.
 inline service_load load_of_pools(const plan_request& q) {
   service_load l = q.load;
   l.preemption_mode.reset();
@@ -162,49 +155,46 @@ inline service_load load_of_pools(const plan_request& q) {
 
 }  // namespace detail
 
-/// The share of the load that one replica of a point serves; of pools, the whole load. Of a point with pools or
-/// drafts no more are let in than fit, and none is evicted.
+/// Load of one replica of a point; with a prefill pool the whole load. Points with a prefill pool
+/// or speculation admit requests up to the KV-cache capacity, without preemption.
 inline service_load load_of(const plan_request& q, const plan_point& p) {
   service_load share = p.prefill ? detail::load_of_pools(q) : per_replica(q.load, p.replicas);
-  if (p.drafts) share.preemption_mode.reset();
+  if (p.speculation_index) share.preemption_mode.reset();
   share.batch_limit = p.batch_limit;
   if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
   return share;
 }
-/// What a point with drafts speculates with.
+/// Speculation of a point. Errors: a point without speculation.
 inline speculation speculation_of(const plan_request& q, const plan_point& p) {
-  if (!p.drafts || *p.drafts >= q.drafts.size()) {
-    detail::fail(error_code::inconsistent, "this point has no drafts");
+  if (!p.speculation_index || *p.speculation_index >= q.speculations.size()) {
+    detail::fail(error_code::inconsistent, "this point has no speculation");
   }
-  return detail::speculation_on(q.drafts[*p.drafts], deployment_of(q, p));
+  return detail::speculation_for(q.speculations[*p.speculation_index], deployment_of(q, p));
 }
-/// What no service of a point does better, whatever serves it: serving_bound of its deployment, of
-/// its two pools, or of its rounds of drafts. As `serving` of the point: of one replica, of pools
-/// the whole service.
+/// Lower bound of a point: serving_bound of its deployment, its pools or its speculation, with the
+/// scope of `plan_point::serving`.
 /// Errors: a point of another request.
-/// Test: of random plans, no latency of a point is below it, and no throughput above.
+/// Test: on random plans no latency of a point is below its bound, and no throughput above.
 template <std::same_as<plan_point> Point>
 serving_estimate bound_of_point(const plan_request& q, const Point& p) {
   const service_load l = load_of(q, p);
   if (p.prefill) return serving_bound(pools_of(q, p), l);
   const deployment d = deployment_of(q, p);
-  return p.drafts ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);
+  return p.speculation_index ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);
 }
 
 namespace detail {
 
-/// Output tokens per second of a point that its own bound does not allow: none where it is within
-/// it. The bound is serving_bound without a limit by memory, since engines admit sequences by the
-/// memory that they have so far. It is asked of closed loops, where throughput is an answer. In an
-/// open loop throughput is the arrival rate, and the bound queues prompts one at a time: it has no
-/// largest rate that holds.
-/// Test: tests/unit/plan_phantoms.cpp, a policy that is faster than the data sheet.
+/// Largest output rate of a point by its bound, if the prediction exceeds it. The bound has no
+/// memory limit, since admission depends on the memory that an engine has. Leaves out: open loops,
+/// where throughput is the arrival rate and the bound queues prefills one at a time.
+/// Test: tests/unit/plan_phantoms.cpp, a policy above the data sheet.
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {
   if (!q.load.is_closed()) return std::nullopt;
-  const auto unlimited = [](deployment& d) { d.device.dram.capacity = 1e15 * byte; };
-  // Prompts find in the cache what they find with the memory that there is.
-  const auto found = [&](const deployment& d) {
+  const auto lift_memory_limit = [](deployment& d) { d.device.dram.capacity = 1e15 * byte; };
+  // The prefix-cache hits are those of the real memory.
+  const auto computed_load = [&](const deployment& d) {
     service_load l = resolve_prefix_hit(d, load_of(q, p));
     l.shared = {};
     return l;
@@ -212,16 +202,17 @@ std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p
   token_rate<> most{};
   if (p.prefill) {
     disaggregated pools = pools_of(q, p);
-    const service_load l = found(pools.prefill.deployment);
-    unlimited(pools.prefill.deployment);
-    unlimited(pools.decode.deployment);
+    const service_load l = computed_load(pools.prefill.deployment);
+    lift_memory_limit(pools.prefill.deployment);
+    lift_memory_limit(pools.decode.deployment);
     most = serving_bound(pools, l).output_rate;
   } else {
     deployment d = deployment_of(q, p);
-    const service_load l = found(d);
-    unlimited(d);
-    most = p.replicas *
-           (p.drafts ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l)).output_rate;
+    const service_load l = computed_load(d);
+    lift_memory_limit(d);
+    const serving_estimate bound =
+        p.speculation_index ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);
+    most = p.replicas * bound.output_rate;
   }
   if (p.output_rate <= 1.000001 * most) return std::nullopt;
   return most;

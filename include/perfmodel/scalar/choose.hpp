@@ -38,7 +38,7 @@ concept Range = requires(const T& x) {
   T(x.lo(), x.hi());
 };
 
-/// Where the least of the first n costs stands, in one lane; the first of equals.
+/// Index of the least of the first n costs in one lane; the first of equals.
 template <Scalar T, std::size_t N>
 constexpr std::size_t index_of_least(const std::array<T, N>& cost, std::size_t n,
                                      std::size_t lane) {

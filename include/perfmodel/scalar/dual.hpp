@@ -8,8 +8,8 @@ namespace perfmodel {
 /// A number with N partial derivatives. Seed input i with variable(x, i), evaluate any law, and
 /// partial(i) is d(result)/d(input i). Seeded with log_variable(x, i), partial(i) / value() is the
 /// elasticity d ln(result) / d ln(input i), and the partial keeps the unit of the value.
-/// At a kink (min, max, ceil) the derivative is that of the branch taken; ties take the first. Where
-/// the slope is infinite (sqrt and pow at 0) the derivative is 0, so that no NaN arises.
+/// At a kink (min, max, ceil) the derivative is that of the branch taken; ties take the first. An
+/// infinite slope (sqrt and pow at 0) counts as 0, so that no NaN arises.
 template <std::size_t N>
 class dual {
  public:

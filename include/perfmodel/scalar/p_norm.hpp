@@ -17,7 +17,7 @@ constexpr duration<T> p_norm(const duration<T>& a, const duration<T>& b, const T
   return longer * pow(T(1.0) + pow(ratio, p), T(1.0) / p);
 }
 
-/// The same at p = 2, by a square root: a range then holds each time once, and stays narrow.
+/// The p-norm at p = 2 by a square root: each operand appears once, so intervals do not widen.
 template <Scalar T>
 constexpr duration<T> p_norm(const duration<T>& a, const duration<T>& b) {
   using math::sqrt;

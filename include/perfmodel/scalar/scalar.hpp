@@ -1,5 +1,5 @@
-// What a law asks of a number: arithmetic, and minimum, maximum, roots and rounding found by ADL.
-// double is a scalar; dual, interval, lanes and traced are the others.
+// Requirements of a law on a number: arithmetic, and minimum, maximum, roots and rounding found by
+// ADL. double is a scalar; dual, interval, lanes and traced are the others.
 #pragma once
 
 #include <array>
@@ -48,7 +48,7 @@ constexpr auto as_scalar(const N& n) {
 }
 }  // namespace detail
 
-// Beside a function of numbers of one scalar: takes whole numbers, and a double beside any scalar.
+// Adds an overload of a law for whole numbers, and for a double with any scalar.
 #define PERFMODEL_WHOLE_NUMBERS(function)                     \
   template <class... N>                                       \
     requires detail::MixedNumbers<N...>                       \

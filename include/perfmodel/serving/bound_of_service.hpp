@@ -178,7 +178,7 @@ constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& 
                                                      const basic_service_load<T>& l,
                                                      const Cost& links) {
   return steady_state(d, l,
-                      [&](const basic_iteration<T>& i) { return bound_of_pass(d, i, links); });
+                      [&](const basic_iteration<T>& i) { return bound_of_step(d, i, links); });
 }
 
 }  // namespace detail
@@ -265,10 +265,10 @@ constexpr basic_disaggregated_estimate<T> bound_of_disaggregated(const basic_dis
                                                                  const basic_service_load<T>& l,
                                                                  const Cost& links) {
   const auto prefill = [&](const basic_iteration<T>& i) {
-    return bound_of_pass(d.prefill.deployment, i, links);
+    return bound_of_step(d.prefill.deployment, i, links);
   };
   const auto decode = [&](const basic_iteration<T>& i) {
-    return bound_of_pass(d.decode.deployment, i, links);
+    return bound_of_step(d.decode.deployment, i, links);
   };
   const basic_service_terms<T> none{};
   return disaggregated_bound<T, decltype(prefill), decltype(decode)>(d, l, none, prefill, decode)

@@ -40,7 +40,7 @@ class pool_flow {
     s_.feasible = group_fits(pool);
     if (s_.feasible) {
       s_.feasible =
-          memory_holds(budget, cache_on_device(pool, T(pool.layout.data), l_.input_tokens));
+          memory_fits(budget, cache_on_device(pool, T(pool.layout.data), l_.input_tokens));
     }
     const T fit = sequences_of(pool, budget, l_, l_.input_tokens) / T(pool.layout.data);
     basic_service_load<T> load = l_;

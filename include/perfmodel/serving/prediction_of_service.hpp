@@ -94,7 +94,7 @@ constexpr basic_preemption_effect<T> preemption_effect_of(const basic_deployment
   if (*l.preemption_mode == preemption::recompute) {
     e.prefills_per_request =
         named("prefills per request", 1.0 + times * tokens / uncached_tokens(l));
-    e.restore_time = time_by(
+    e.restore_time = step_time_of(
         estimate_step, basic_iteration<T>{.prefill_tokens = tokens,
                                           .prefill_past = l.input_tokens - uncached_tokens(l)});
   } else {
@@ -137,12 +137,12 @@ template <Scalar T, class EstimateStep>
 constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
                                        const basic_iteration<T>& decode) {
   const T& n = decode.batch;
-  if (!(lower(n) < 2.0)) return time_by(estimate_step, decode);
+  if (!(lower(n) < 2.0)) return step_time_of(estimate_step, decode);
   const T one = scalar_max(T(2.0 - n), T(0.0));
   const T context = decode.context;
   const duration<T> two =
-      time_by(estimate_step, basic_iteration<T>{scalar_max(n, T(2.0)), context});
-  return one * time_by(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
+      step_time_of(estimate_step, basic_iteration<T>{scalar_max(n, T(2.0)), context});
+  return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
 }
 
 /// Step times at a decode batch.
@@ -150,7 +150,7 @@ template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>& in, const T& batch,
                                           const char* evaluation) {
   const auto with_prefill = [&](const basic_iteration<T>& i) {
-    return in.terms.prefill_slowdown * time_by(in.estimate_step, i);
+    return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
   };
   const basic_iteration<T> decode{batch, mean_context(in.load)};
   const duration<T> decode_time =

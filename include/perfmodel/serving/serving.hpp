@@ -46,7 +46,7 @@ constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deploy
   detail::check_deployment(d);
   detail::check_speculation(s);
   const auto estimate_step = [&](const basic_deployment<T>& of, const basic_iteration<T>& i) {
-    return detail::bound_of_pass(of, i, links);
+    return detail::bound_of_step(of, i, links);
   };
   const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
     return detail::steady_state(d, rounds, round);

@@ -135,7 +135,7 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d
   using math::floor;
   const drafter_memory<T> m = memory_of_drafter(d, s, context);
   const basic_memory_budget<T> budget =
-      budget_during(d, bytes<T>(weights_on_device(d) + m.weights));
+      budget_with_weights(d, bytes<T>(weights_on_device(d) + m.weights));
   basic_kv_capacity<T> c = shared_prefix_capacity(d, budget, shared, context, T(16.0));
   const bytes<T> own = sequence_on_device(d, context);
   c.sequences = floor(T(c.sequences * (own / (own + m.sequence))));

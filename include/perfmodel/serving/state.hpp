@@ -205,7 +205,7 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l, const T& longest) {
   service_memory<T> m{.budget = budget_of(d), .feasible = group_fits(d)};
   if (m.feasible) {
-    m.feasible = memory_holds(m.budget, cache_on_device(d, T(d.layout.data), longest));
+    m.feasible = memory_fits(m.budget, cache_on_device(d, T(d.layout.data), longest));
   }
   const basic_kv_capacity<T> capacity =
       shared_prefix_capacity(d, m.budget, l.shared, longest, T(16.0));

@@ -1,4 +1,4 @@
-// What the ranks of a deployment send each other in one pass.
+// Communication of an engine step between the ranks of a deployment.
 #pragma once
 
 #include <perfmodel/parallel/collectives.hpp>
@@ -6,14 +6,14 @@
 #include <perfmodel/parallel/pipeline.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
-#include <perfmodel/step/rank_pass.hpp>
+#include <perfmodel/step/rank_step.hpp>
 
 namespace perfmodel {
 
 namespace detail {
 
-/// Ranks that a token is sent to, its own included, when it picks top_k experts at random: of N
-/// ranks in E groups of experts N (1 - (1 - 1/E)^k), since it goes to a rank once.
+/// Expected ranks that receive a token with top_k randomly picked experts, its own rank
+/// included: N (1 - (1 - 1/E)^k), for N ranks in E expert groups. A token goes to a rank once.
 template <Scalar T>
 constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
   const double ranks = l.stage_ranks();
@@ -22,8 +22,8 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
   return scalar_max(T(1.0), ranks * (1.0 - pow(T(1.0 - 1.0 / l.expert), top_k)));
 }
 
-/// An all-reduce of `rows` after each mixer and feed-forward, but for those that dispatch and combine
-/// replace.
+/// All-reduces of `rows` after each mixer and feed-forward, except feed-forwards that dispatch and
+/// combine.
 template <Scalar T, class Cost>
 constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format residual,
                                   const T& rows, const T& sums, collective_memo<T, Cost>& links) {
@@ -36,8 +36,8 @@ constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format re
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> gathered_logits(const basic_deployment<T>& d, number_format residual,
-                                      const T& rows, collective_memo<T, Cost>& links) {
+constexpr duration<T> logits_all_gather(const basic_deployment<T>& d, number_format residual,
+                                        const T& rows, collective_memo<T, Cost>& links) {
   basic_collective<T> c;
   c.operation = collective_op::all_gather;
   c.ranks = d.layout.tensor;
@@ -63,7 +63,7 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const e
                                                  named("combine", exchange(x.combine))));
 }
 
-/// From stage to stage over the fabric, or over the host's link where the fabric does not reach.
+/// Transfers between pipeline stages, over the fabric or, beyond its reach, the host link.
 template <Scalar T, class Cost>
 constexpr duration<T> stage_transfers(const basic_deployment<T>& d, number_format residual,
                                       const T& rows, collective_memo<T, Cost>& links) {
@@ -75,9 +75,9 @@ constexpr duration<T> stage_transfers(const basic_deployment<T>& d, number_forma
   return named("stage transfers", T(l.pipeline - 1) * links.time(between, hop));
 }
 
-/// How often the ranks of a stage wait for each other in a pass, logits aside.
+/// Collectives of a stage in an engine step, without that of the logits.
 template <Scalar T>
-constexpr T collectives_of_pass(const basic_deployment<T>& d) {
+constexpr T collectives_of_step(const basic_deployment<T>& d) {
   const double sum = d.layout.tensor > 1 ? 1.0 : 0.0;
   const auto of_feed_forward = [&](const auto& x) {
     const bool exchanged = requires {
@@ -91,9 +91,9 @@ constexpr T collectives_of_pass(const basic_deployment<T>& d) {
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const rank_step<T>& p,
+constexpr duration<T> communication_of_step(const rank_step<T>& p,
                                             collective_memo<T, Cost>& links) {
-  const basic_deployment<T>& d = p.on;
+  const basic_deployment<T>& d = p.replica;
   const parallel_layout& l = d.layout;
   const number_format residual = p.residual;
   const step_share<T>& share = p.share;
@@ -110,37 +110,39 @@ constexpr duration<T> communication_of_pass(const rank_step<T>& p,
   }
   if (l.tensor > 1) {
     t += all_reduces(d, residual, share.rows, sums, links);
-    t += gathered_logits(d, residual, share.logits, links);
+    t += logits_all_gather(d, residual, share.logits, links);
   }
   if (l.pipeline > 1) t += stage_transfers(d, residual, share.rows, links);
   return t;
 }
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const rank_step<T>& p, const Cost& links) {
+constexpr duration<T> communication_of_step(const rank_step<T>& p, const Cost& links) {
   collective_memo<T, Cost> none(links);
-  return communication_of_pass(p, none);
+  return communication_of_step(p, none);
 }
 
 template <Scalar T, class Cost>
-constexpr duration<T> communication_of_pass(const basic_deployment<T>& d,
+constexpr duration<T> communication_of_step(const basic_deployment<T>& d,
                                             const basic_iteration<T>& i, Cost&& links) {
   const engine_formats formats = formats_of(d);
-  return communication_of_pass(rank_step<T>{d, i, formats}, links);
+  return communication_of_step(rank_step<T>{d, i, formats}, links);
 }
 
 }  // namespace detail
 
-/// What a pass sends: an all-reduce for each mixer and feed-forward under tensor parallelism (the
-/// experts' replaced by dispatch and combine where experts are spread over data-parallel groups), the gathering of the
-/// logits, and a transfer per pipeline boundary. Nothing hides it: each waits for the one before.
-/// Rows travel in residual_format. Tests: 160 all-reduces and the logits of 70B over 8 ranks; over 2
-/// groups of a mixture of experts each token's row goes out once, and comes back.
+/// Communication time of an engine step. Tensor parallelism has an all-reduce for each mixer and
+/// feed-forward, and an all-gather of the logits.
+/// Expert parallelism over data-parallel groups replaces the experts' all-reduce by dispatch and
+/// combine. A pipeline adds a transfer per stage boundary.
+/// Nothing overlaps: each collective waits for the one before. Rows travel in residual_format.
+/// Tests: 160 all-reduces and the logits of 70B over 8 ranks; over 2 groups of a mixture of experts
+/// each token's row goes out once, and comes back.
 template <Scalar T, class Cost = full_link>
 constexpr duration<T> communication_time(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                          const Cost& links = {}) {
   detail::check_deployment(d);
   detail::check_iteration(i);
-  return detail::communication_of_pass(d, i, links);
+  return detail::communication_of_step(d, i, links);
 }
 
 }  // namespace perfmodel

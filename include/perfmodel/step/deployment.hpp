@@ -12,13 +12,14 @@
 
 namespace perfmodel {
 
-/// One replica of a model: an accelerator (all are alike), the model, the layout and the formats.
-/// `activations` is the operand format of its GEMMs, which run in the wider of it and the weights',
-/// so bf16 activations make a weight format weight-only. `expert_activations` is that of routed
-/// experts, `activations` where that alone is stated; `kv` is the format of the KV cache. Formats
-/// that are not stated are the engine's own: formats_of(d). `layout.data` counts data-parallel
-/// attention groups of this replica; whole copies of the replica are counted by serving and plan.
-/// Of a device's memory, what is not stated is as the engine `serving_engine` keeps it.
+/// One replica of a model: equal accelerators, the model, the layout and the formats.
+/// `activations` is the operand format of its GEMMs. They run in the wider of it and the weights'
+/// format, so bf16 activations make a weight format weight-only.
+/// `expert_activations` is that of routed experts, `activations` where only that is stated; `kv` is
+/// the format of the KV cache. formats_of(d) fills in the engine's own formats.
+/// `layout.data` counts data-parallel attention groups of this replica; serving and plan count
+/// replicas.
+/// Memory shares and reserves that are not stated are those of `serving_engine`.
 template <Scalar T = double>
 struct basic_deployment {
   basic_accelerator<T> device{};
@@ -28,11 +29,11 @@ struct basic_deployment {
   std::optional<number_format> activations{};
   std::optional<number_format> expert_activations{};
   std::optional<storage_format> kv{};
-  std::optional<T> utilization{};              ///< share of a device's memory that may be used
-  std::optional<bytes<T>> activation_bytes{};  ///< per device, beside weights and cache
+  std::optional<T> utilization{};              ///< usable share of a device's memory
+  std::optional<bytes<T>> activation_bytes{};  ///< per device, reserved for activations
   std::optional<bytes<T>> runtime_bytes{};     ///< per device
   engine serving_engine = engine::none;
-  basic_engine_limits<T> limits{};  ///< of a pass, for which the engine keeps memory
+  basic_engine_limits<T> limits{};  ///< engine step limits that size its memory profile
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -52,8 +53,8 @@ struct basic_deployment {
 };
 using deployment = basic_deployment<>;
 
-/// The formats that a deployment runs in: those it states, else those of the engine `serving_engine` on
-/// its accelerator. Each law takes the formats of a deployment from here.
+/// Formats that a deployment runs in: those it states, else those of `serving_engine` on its
+/// accelerator. Each law takes the formats of a deployment from here.
 /// Test: DeepSeek-V3 on H200 multiplies in fp8, fp4 on MI355X in MXFP4; a stated bf16 stays.
 template <Scalar T>
 constexpr engine_formats formats_of(const basic_deployment<T>& d) {
@@ -63,7 +64,7 @@ constexpr engine_formats formats_of(const basic_deployment<T>& d) {
   return f;
 }
 
-/// A copy that keeps nothing of a device's memory beside weights and cache, as textbooks count.
+/// The deployment with all of a device's memory for weights and KV cache, as textbooks count.
 template <Scalar T>
 constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
   d.utilization = T(1.0);
@@ -72,7 +73,7 @@ constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
   return d;
 }
 
-/// What of the model the layout has to divide.
+/// Dimensions of the model that the layout has to divide.
 template <Scalar T>
 constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
   sharded_dims dims;
@@ -88,7 +89,7 @@ namespace detail {
 constexpr number_format at_least_16_bits(number_format f) {
   return bits_of(f) >= 16.0 ? f : number_format::bf16;
 }
-/// formats_of(d).kv, without the rest.
+/// KV-cache format of formats_of(d), computed alone.
 template <Scalar T>
 constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
   if (d.kv) return with_block_scales(*d.kv, facts_of(d.device.architecture).kind);
@@ -96,8 +97,8 @@ constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
 }
 }  // namespace detail
 
-/// The format of what passes from layer to layer and over the links: that of the activations, and
-/// never below 16 bits, since engines that multiply in fp8 or fp4 quantise in front of each product.
+/// Format of the residual stream and of messages between ranks: that of the activations, and at
+/// least 16 bits. Engines that multiply in fp8 or fp4 quantise in front of each GEMM.
 template <Scalar T>
 constexpr number_format residual_format(const basic_deployment<T>& d) {
   if (d.activations) return detail::at_least_16_bits(*d.activations);
@@ -119,7 +120,7 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   require_valid(d.limits, "limits");
 }
 
-/// All that a pass asks of a deployment. What it calls afterwards holds valid values.
+/// Checks everything that an engine step needs of a deployment; callees then hold valid values.
 template <Scalar T>
 constexpr void check_deployment(const basic_deployment<T>& d) {
   check_memory(d);
@@ -127,22 +128,23 @@ constexpr void check_deployment(const basic_deployment<T>& d) {
   positive("device.dram.bandwidth", d.device.dram.bandwidth.quantity());
   if (d.layout.context != 1) {
     out_of_range("layout.context", d.layout.context,
-                 "1 in a pass; parallel/context.hpp has the law");
+                 "1 in a step; parallel/context.hpp has the law");
   }
 }
 
 }  // namespace detail
 
-// One pass of a model: the sequences that decode and the prompts that join them.
+// Iteration: the sequences that decode in one engine step and the prefills that join them.
 
-/// One pass of the model: `batch` sequences decode over `context` cached tokens each, and
-/// `prefill_tokens` prompt tokens join them, spread evenly over `prefill_sequences` prompts that have
-/// `prefill_past` tokens cached each. Without a batch it is a pass of prompts alone.
-/// `tokens_per_sequence` is 1, or k + 1 in a pass that verifies k drafted tokens: each is a row with
-/// logits of its own, and they share one reading of their sequence's cache.
-/// Sequences are shared out to data-parallel groups and to the stages of a pipeline, whole ones, and
-/// the busiest group counts. A `steady` iteration is the mean of many: then prefill_sequences may be
-/// below 1, and every group and stage has its share of it.
+/// Work of one engine step: `batch` sequences decode over `context` cached tokens each, and
+/// `prefill_tokens` prompt tokens join them. These belong to `prefill_sequences` equal prompts with
+/// `prefill_past` cached tokens each. Without a batch the step is prefill only.
+/// `tokens_per_sequence` is 1, or k + 1 in a step that verifies k drafted tokens. Each of them is a
+/// row with logits of its own, and they share one read of their sequence's cache.
+/// Sequences are divided among data-parallel groups and pipeline stages, whole ones, and the
+/// busiest group counts.
+/// A `steady` iteration is the mean of many: prefill_sequences may be below 1, and every group and
+/// stage has its fraction of it.
 template <Scalar T = double>
 struct basic_iteration {
   T batch{};
@@ -177,37 +179,38 @@ constexpr void check_iteration(const basic_iteration<T>& i) {
   count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
 }
 
-/// What one rank of the busiest data-parallel group has of a pass, at one stage of the pipeline at
-/// a time. Routed experts see the tokens of all groups together.
+/// Work of one rank of the busiest data-parallel group in an engine step, at one pipeline stage.
+/// Routed experts see the tokens of all groups.
 template <Scalar T>
 struct step_share {
-  T sequences{};      ///< that decode
-  T prompts{};        ///< that join
-  T prompt_tokens{};  ///< of each of them
-  T rows{};           ///< tokens of both kinds
-  T logits{};         ///< tokens that the head sees
-  T all_decoded{};    ///< tokens that are decoded in all groups
-  T all_prefills{};   ///< prompts in all groups
+  T sequences{};                 ///< decoding sequences
+  T prefills{};                  ///< prompts that join the step
+  T prefill_length{};            ///< new tokens per prompt
+  T rows{};                      ///< tokens of decode and prefill
+  T logits{};                    ///< tokens that reach the LM head
+  T decoded_tokens_of_groups{};  ///< decoded tokens of all groups
+  T prefills_of_groups{};        ///< prompts of all groups
 };
 
-/// A sequence is not divided, so a group that has any has one whole one, unless `steady` averages.
+/// Divides an iteration among groups and stages: rounds up to one sequence per data-parallel group,
+/// except for steady-state averages.
 template <Scalar T>
-constexpr step_share<T> share_of(const parallel_layout& l, const basic_iteration<T>& i) {
+constexpr step_share<T> step_share_of(const parallel_layout& l, const basic_iteration<T>& i) {
   const T stages = T(l.pipeline);
   const T parts = T(l.pipeline * l.data);
   const T least = T(i.steady ? 0.0 : 1.0);
   step_share<T> s;
   if (upper(i.batch) > 0.0) {
     s.sequences = scalar_max(T(1.0), i.batch / parts);
-    s.all_decoded = scalar_max(T(1.0), i.batch / stages) * i.tokens_per_sequence;
+    s.decoded_tokens_of_groups = scalar_max(T(1.0), i.batch / stages) * i.tokens_per_sequence;
   }
   s.rows = s.logits = s.sequences * i.tokens_per_sequence;
   if (upper(i.prefill_tokens) > 0.0) {
-    s.prompts = scalar_max(least, i.prefill_sequences / parts);
-    s.prompt_tokens = i.prefill_tokens / i.prefill_sequences;
-    s.rows += s.prompts * s.prompt_tokens;
-    s.logits += s.prompts * scalar_min(s.prompt_tokens, T(1.0));
-    s.all_prefills = scalar_max(least, i.prefill_sequences / stages);
+    s.prefills = scalar_max(least, i.prefill_sequences / parts);
+    s.prefill_length = i.prefill_tokens / i.prefill_sequences;
+    s.rows += s.prefills * s.prefill_length;
+    s.logits += s.prefills * scalar_min(s.prefill_length, T(1.0));
+    s.prefills_of_groups = scalar_max(least, i.prefill_sequences / stages);
   }
   return s;
 }

@@ -1,4 +1,4 @@
-// What one device of a deployment stores: weights, a token's share of the KV cache, what fits.
+// Memory of one device of a deployment: weights, its share of a token's KV cache, feasibility.
 #pragma once
 
 #include <perfmodel/laws/kv_cache.hpp>
@@ -9,7 +9,7 @@
 namespace perfmodel {
 
 namespace detail {
-/// weight_bytes_per_device of a model that was checked.
+/// Computes weight_bytes_per_device of a checked model.
 template <Scalar T>
 constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const basic_parameter_count<T> p = count_parameters(d.model);
@@ -36,21 +36,23 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
 }
 }  // namespace detail
 
-/// Weights of one device: linear layers cut by tensor and pipeline (the projections to latents, of
-/// MLA or of experts, and replicated KV heads are whole), routed experts by all ranks of a stage, the vocabulary tables
-/// and an encoder by tensor, norms and routers kept whole.
+/// Weights of one device. Tensor and pipeline parallelism cut linear layers, all ranks of a stage
+/// share routed experts, tensor parallelism cuts the vocabulary tables and an encoder.
+/// Every rank stores projections to latents (of MLA or of experts), replicated KV heads, norms and
+/// routers whole.
 /// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
-/// first has one and the last the other. Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its
-/// matrices on each; over 16, 1/16 and half of a KV head's two projections more.
+/// first has one and the last the other.
+/// Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its matrices on each; over 16, 1/16 and half
+/// of a KV head's two projections more.
 template <Scalar T>
 constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   checked(d.model);
   return detail::weights_on_device(d);
 }
 
-/// The share of what a token adds to the model's KV cache that one rank of a tensor-parallel group
-/// stores: 1 / N, or 1 / H_kv where there are more ranks than KV heads, and all of it for MLA, whose
-/// latent every head reads. Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+/// Share of a token's KV cache that one rank of a tensor-parallel group stores: 1 / N; 1 / H_kv
+/// where ranks exceed KV heads; 1 for MLA, since every head reads the latent.
+/// Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
 template <Scalar T>
 constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   const storage_format format{};
@@ -63,7 +65,7 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
 }
 
 namespace detail {
-/// kv_bytes_per_token_and_device of a deployment that was checked.
+/// Computes kv_bytes_per_token_and_device of a checked deployment.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T>& d) {
   return named("KV bytes per token and device", cache_per_token(d.model, kv_format_of(d)) *
@@ -72,7 +74,7 @@ constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T
 }
 }  // namespace detail
 
-/// What one device stores of a token: kv x share / pipeline.
+/// KV-cache bytes that one device stores per token: kv x share / pipeline.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
   if (d.kv) require_valid(*d.kv, "kv");
@@ -82,15 +84,14 @@ constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deploymen
 
 namespace detail {
 
-// Values of a token that a feed-forward holds at once on one rank: gate, up and what goes on from
-// them, or a token's copies in the buffers of its experts, which one buffer serves on the way in and
-// out.
+// Elements per token that a feed-forward buffers on one rank: gate, up and activation. Routed
+// experts buffer one row per chosen expert, in one buffer for inputs and outputs.
 template <Scalar T>
-constexpr T width_in_flight(const basic_dense_shape<T>& x, const basic_deployment<T>& d) {
+constexpr T buffered_elements(const basic_dense_shape<T>& x, const basic_deployment<T>& d) {
   return x.matrices() * x.intermediate / T(d.layout.tensor);
 }
 template <Scalar T>
-constexpr T width_in_flight(const basic_expert_shape<T>& x, const basic_deployment<T>& d) {
+constexpr T buffered_elements(const basic_expert_shape<T>& x, const basic_deployment<T>& d) {
   const T expert = x.intermediate / T(d.layout.expert_tensor());
   const T copies =
       x.top_k *
@@ -102,16 +103,16 @@ template <Scalar T>
 constexpr basic_step_dimensions<T> step_dimensions_of(const basic_deployment<T>& d) {
   T widest{};
   for (const auto& kind : d.model.layers.feed_forwards) {
-    const T width = std::visit([&](const auto& x) { return width_in_flight(x, d); }, kind.shape);
+    const T width = std::visit([&](const auto& x) { return buffered_elements(x, d); }, kind.shape);
     widest = scalar_max(widest, width);
   }
   return {d.model.hidden, widest, d.model.vocabulary, bytes_of(residual_format(d))};
 }
 
-/// The budget of a device that stores these weights.
+/// Memory budget of a device that stores these weights.
 template <Scalar T>
-constexpr basic_memory_budget<T> budget_during(const basic_deployment<T>& d,
-                                               const bytes<T>& weights) {
+constexpr basic_memory_budget<T> budget_with_weights(const basic_deployment<T>& d,
+                                                     const bytes<T>& weights) {
   const bytes<T> capacity = d.device.dram.capacity.quantity();
   if (d.utilization && d.activation_bytes && d.runtime_bytes) {
     return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
@@ -134,15 +135,15 @@ constexpr basic_memory_budget<T> budget_during(const basic_deployment<T>& d,
 }
 template <Scalar T>
 constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
-  return budget_during(d, weights_on_device(d));
+  return budget_with_weights(d, weights_on_device(d));
 }
 
 }  // namespace detail
 
-/// A device's memory and what is taken from it: the weights, and what is stated or else what the
-/// engine `serving_engine` keeps (engine/engine.hpp). `weights`, where given, are those of a
-/// device. kv_capacity, fits, step, serving and plan all count with this.
-/// Test: the same sequences from each of them, for every engine.
+/// Memory budget of a device: its capacity, the weights, and the reserves that are stated, else
+/// those of `serving_engine` (engine/engine.hpp). `weights`, where given, are those of a device.
+/// kv_capacity, fits, step, serving and plan all count with this.
+/// Test: all of them give equal sequence counts, for every engine.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
   detail::check_memory(d);
@@ -152,12 +153,13 @@ template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
                                                   const bytes<T>& weights) {
   detail::check_memory(d);
-  return detail::budget_during(d, detail::not_negative("weights", weights));
+  return detail::budget_with_weights(d, detail::not_negative("weights", weights));
 }
 
 namespace detail {
 
-/// Whether the fabric joins a tensor- and data-parallel group, and its ranks can share experts.
+/// Checks that the fabric joins the tensor- and data-parallel group, and that ranks divide an
+/// expert.
 template <Scalar T>
 constexpr feasibility group_fits(const basic_deployment<T>& d) {
   const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
@@ -174,7 +176,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
   return {};
 }
 
-/// Cache and states of one sequence that one device stores.
+/// KV cache and states of one sequence that one device stores.
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
@@ -186,7 +188,7 @@ constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& con
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
 
-/// Cache on a device of the busiest group; sequences are spread over the groups, whole.
+/// KV cache on a device of the busiest group; groups take whole sequences.
 template <Scalar T>
 constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
                                    const T& context) {
@@ -194,7 +196,7 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
   return in_group * sequence_on_device(d, context);
 }
 
-/// Whether a sequence keeps less than what its tokens add, or more.
+/// True where each token adds equal cache: no window, compression or state.
 template <Scalar T>
 constexpr bool grows_by_token(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.mixers) {
@@ -207,10 +209,10 @@ constexpr bool grows_by_token(const basic_transformer<T>& m) {
   return true;
 }
 
-/// Whether a device has room for that much cache. `needed` is all of it together; the reason says
-/// what would have to be smaller.
+/// Checks that a device holds that cache. `needed` is the sum of all parts; the reason names the
+/// part that must shrink.
 template <Scalar T>
-constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<T>& cache) {
+constexpr feasibility memory_fits(const basic_memory_budget<T>& b, const bytes<T>& cache) {
   const double usable = lower((b.utilization * b.capacity).value());
   const double without_cache = upper((b.weights + b.activations + b.runtime).value());
   const double all = upper((b.weights + b.activations + b.runtime + cache).value());
@@ -224,7 +226,8 @@ constexpr feasibility memory_holds(const basic_memory_budget<T>& b, const bytes<
   return infeasible(reason, "B", all, usable);
 }
 
-/// Whether the cache that a pass works on fits: sequences at their context, prompts at their own.
+/// Checks that the KV cache of a step fits: decoding sequences at their context, prefills at
+/// theirs.
 template <Scalar T>
 constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
   if (const feasibility group = group_fits(d); !group) return group;
@@ -233,7 +236,7 @@ constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iterat
     cache += cache_on_device(d, i.prefill_sequences,
                              T(i.prefill_tokens / i.prefill_sequences + i.prefill_past));
   }
-  return memory_holds(budget_of(d), cache);
+  return memory_fits(budget_of(d), cache);
 }
 
 template <Scalar T>
@@ -252,8 +255,8 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
     c.sequences = floor(T(c.available / sequence));
     c.feasible = upper(c.sequences) < 1.0
-                     ? infeasible("not one sequence of this context fits beside the weights", "B",
-                                  upper(sequence.value()), lower(c.available.value()))
+                     ? infeasible("the weights leave no memory for one sequence of this context",
+                                  "B", upper(sequence.value()), lower(c.available.value()))
                      : feasibility{};
   }
   c.sequences = c.sequences * T(d.layout.data);
@@ -262,9 +265,10 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
 
 }  // namespace detail
 
-/// Whether weights and the cache of `batch` sequences of `context` tokens fit each device, and why
-/// not. Sequences are spread over data-parallel groups, whole. Tests: Llama 3 70B in bf16 does not
-/// fit one H100: 141 GB needed, 85.5 GB there; one sequence over 8 groups takes a whole one's cache.
+/// Checks that weights and the KV cache of `batch` sequences of `context` tokens fit each device,
+/// and says why not. Data-parallel groups take whole sequences.
+/// Tests: Llama 3 70B in bf16 does not fit one H100: 141 GB needed, 85.5 GB there; one sequence
+/// over 8 groups takes a whole one's cache.
 template <Scalar T>
 constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
                            const std::type_identity_t<T>& context) {
@@ -272,14 +276,15 @@ constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identit
   detail::not_negative("batch", batch);
   if (const feasibility cut = layout_feasible(d.layout, sharded_dims_of(d.model)); !cut) return cut;
   if (const feasibility group = detail::group_fits(d); !group) return group;
-  return detail::memory_holds(detail::budget_of(d), detail::cache_on_device(d, batch, context));
+  return detail::memory_fits(detail::budget_of(d), detail::cache_on_device(d, batch, context));
 }
 
-/// Sequences of `context` tokens that fit the whole replica at once, in blocks of `block_size`
-/// tokens. A layer with a sliding window keeps min(context, window) tokens. `available` is of one
-/// device, `blocks` and `tokens` of one data-parallel group and as if every layer kept all.
-/// Tests: 8 H100 hold of Llama 3 70B what their bytes less the weights divide into; two groups hold
-/// twice the sequences; a model of windows holds more than one without.
+/// KV-cache capacity of the replica in sequences of `context` tokens, in blocks of `block_size`
+/// tokens. A layer with a sliding window caches min(context, window) tokens.
+/// `available` is per device; `blocks` and `tokens` are per data-parallel group, as if every layer
+/// cached all tokens.
+/// Tests: 8 H100 hold as many Llama 3 70B sequences as their bytes less the weights divide into;
+/// two groups hold twice the sequences; a model with windows holds more than one without.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                                            const std::type_identity_t<T>& context,
@@ -306,8 +311,9 @@ struct does_fit {
   static constexpr bool value = BytesNeeded <= BytesThere;
 };
 
-constexpr deployment cut_over(const accelerator& a, const transformer& m, int tensor,
-                              number_format weights, number_format kv) {
+constexpr deployment tensor_parallel_deployment(const accelerator& a, const transformer& m,
+                                                int tensor, number_format weights,
+                                                number_format kv) {
   deployment d;
   d.device = a;
   d.model = m;
@@ -326,18 +332,20 @@ constexpr bytes<> bytes_needed(const deployment& d, double batch, double context
 
 }  // namespace detail
 
-/// true where the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device of
-/// a tensor-parallel group; else a compile error whose text holds the bytes needed and the bytes
+/// True where the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device
+/// of a tensor-parallel group. Otherwise a compile error shows the bytes needed and the bytes
 /// there: static_assert(require_fits<h100_sxm, llama_3_70b, 8, bf16, bf16, 64, 4096>).
-/// Leaves out activations and the runtime's own memory. Errors: a layout that the model or the fabric
-/// cannot have. Tests: 70B in bf16 fits two H200, not one H100; it cannot be cut over 3 ranks.
+/// Leaves out: activations and the runtime's own memory. Errors: a layout that the model or the
+/// fabric cannot have.
+/// Tests: 70B in bf16 fits two H200, not one H100; it cannot be cut over 3 ranks.
 template <const auto& Accelerator, const auto& Model, int TensorParallel = 1,
           number_format Weights = number_format::bf16, number_format Kv = number_format::bf16,
           int Batch = 1, int Context = 1>
 inline constexpr bool require_fits =
-    detail::does_fit<detail::whole_bytes(detail::bytes_needed(
-                         detail::cut_over(Accelerator, Model, TensorParallel, Weights, Kv), Batch,
-                         Context)),
+    detail::does_fit<detail::whole_bytes(
+                         detail::bytes_needed(detail::tensor_parallel_deployment(
+                                                  Accelerator, Model, TensorParallel, Weights, Kv),
+                                              Batch, Context)),
                      detail::whole_bytes(Accelerator.dram.capacity)>::value;
 
 }  // namespace perfmodel

@@ -1,15 +1,15 @@
-// The operators of each kind of mixer on one rank: projections, and what looks at other tokens.
+// Operators of each kind of mixer on one rank: projections and attention, or a recurrence.
 #pragma once
 
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
 #include <perfmodel/operators/linear_recurrence.hpp>
 #include <perfmodel/operators/sparse_attention.hpp>
-#include <perfmodel/step/rank_pass.hpp>
+#include <perfmodel/step/rank_step.hpp>
 
 namespace perfmodel::detail {
 
-/// Scores of an indexer; each rank makes all of them.
+/// Index scores of sparse attention; each rank computes all of them.
 template <Scalar T, class Run>
 constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
                              const basic_attention_indexer<T>& x, const T& query_input, Run&& run) {
@@ -21,57 +21,59 @@ constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
       p.projection(p.model().hidden, T(x.dim + x.heads)));
   basic_index_scores<T> s{.heads = x.heads, .dim = x.dim, .cache = x.cache};
   operator_head<T> o{.name = "index scores", .kind = attention, .times = layers};
-  if (p.decodes()) {
+  if (p.has_decodes()) {
     s.sequences = p.share.sequences;
-    s.tokens = p.pass.tokens_per_sequence;
-    s.past = scalar_max(T(p.pass.context - 1.0), T(0.0));
+    s.tokens = p.engine_step.tokens_per_sequence;
+    s.past = scalar_max(T(p.engine_step.context - 1.0), T(0.0));
     o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
     run(o, s);
   }
-  if (p.prefills()) {
-    s.sequences = p.prompts();
-    s.tokens = p.prompt_tokens();
-    s.past = p.pass.prefill_past;
+  if (p.has_prefills()) {
+    s.sequences = p.prefill_count();
+    s.tokens = p.prefill_length();
+    s.past = p.engine_step.prefill_past;
     o.times = layers * p.prefill_share();
-    o.part = p.of_prefills();
+    o.part = p.prefill_part();
     o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
     run(o, s);
   }
 }
 
-/// Attention of prompts. A window or a choice of tokens limits what each sees.
+/// Attention of prefills. A window or an indexer limits the tokens that each query sees.
 template <Scalar T, class Run>
 constexpr void visit_prefill(const rank_step<T>& p, const char* name, const T& layers,
-                             const bytes<T>& line, const basic_attention_prefill<T>& x, Run&& run) {
+                             const bytes<T>& token_bytes, const basic_attention_prefill<T>& x,
+                             Run&& run) {
   operator_head<T> o{
       .name = name, .kind = operator_class::attention, .times = layers * p.prefill_share()};
-  // Keys and values of the chunk itself are at hand; those before it are read from the cache.
+  // The chunk's own keys and values are on the chip; earlier ones are read from the cache.
   const T past = x.window ? scalar_min(x.past, *x.window) : x.past;
-  o.cache = x.batch * (past + x.tokens) * line;
-  o.part = p.of_prefills();
+  o.cache = x.batch * (past + x.tokens) * token_bytes;
+  o.part = p.prefill_part();
   run(o, x);
 }
 
-/// Chunks of attention are prompts of their own: as many as there are, no longer than one. A prompt that does not fill
-/// one with what is cached has as many keys whatever its length: a token more takes the place of a cached one, and
-/// the kernel may be up to 0.1 % of a pass quicker (tests/property/order_step.cpp).
+/// Shape of prefill attention. Chunked attention (Llama 4): each attention chunk is costed as a
+/// separate prompt.
+/// Non-monotonic: a prompt shorter than its chunk has a fixed number of keys, so a token more may
+/// make the kernel quicker by up to 0.1 % of a step (tests/property/order_step.cpp).
 template <Scalar T>
 constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
                                                  const basic_attention_shape<T>& a, const T& heads,
                                                  const T& kv_heads) {
   const bool chunks = a.chunked && a.window;
-  const T chunk = chunks ? scalar_min(p.prompt_tokens(), *a.window) : p.prompt_tokens();
-  return {
-      .batch = chunks ? T(p.prompts() * (p.prompt_tokens() / chunk)) : p.prompts(),
-      .tokens = chunk,
-      .query_heads = heads,
-      .kv_heads = kv_heads,
-      .head_dim = a.head_dim,
-      .value_dim = a.value_dim,
-      .format = p.formats.linear.format,
-      .kv_format = p.formats.kv,
-      .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
-      .past = chunks ? scalar_min(p.pass.prefill_past, T(*a.window - chunk)) : p.pass.prefill_past};
+  const T chunk = chunks ? scalar_min(p.prefill_length(), *a.window) : p.prefill_length();
+  return {.batch = chunks ? T(p.prefill_count() * (p.prefill_length() / chunk)) : p.prefill_count(),
+          .tokens = chunk,
+          .query_heads = heads,
+          .kv_heads = kv_heads,
+          .head_dim = a.head_dim,
+          .value_dim = a.value_dim,
+          .format = p.formats.linear.format,
+          .kv_format = p.formats.kv,
+          .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
+          .past = chunks ? scalar_min(p.engine_step.prefill_past, T(*a.window - chunk))
+                         : p.engine_step.prefill_past};
 }
 
 template <Scalar T, class Run>
@@ -95,25 +97,26 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   if (a.indexer) visit_indexer(p, layers, *a.indexer, hidden, run);
 
   const char* const name = a.window ? "sliding attention" : "attention";
-  const bytes<T> line = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
+  const bytes<T> token_bytes = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
   std::optional<T> window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window;
-  if (p.decodes()) {
-    const T& several = p.pass.tokens_per_sequence;
+  if (p.has_decodes()) {
+    const T& queries = p.engine_step.tokens_per_sequence;
     if (a.chunked && window) window = T(0.5 * (*window + 1.0));
-    const T seen =
-        window ? attended_tokens(p.pass.context, T(*window + several - 1.0)) : p.pass.context;
+    const T seen = window ? attended_tokens(p.engine_step.context, T(*window + queries - 1.0))
+                          : p.engine_step.context;
     const basic_attention_decode<T> x{.batch = p.share.sequences,
                                       .context = p.mean_context(),
-                                      .query_heads = heads * several,
+                                      .query_heads = heads * queries,
                                       .kv_heads = kv_heads,
                                       .head_dim = a.head_dim,
                                       .value_dim = a.value_dim,
                                       .format = p.formats.linear.format,
                                       .kv_format = p.formats.kv,
                                       .window = window};
-    run({name, attention, layers, p.share.sequences * (seen + several) * line}, x);
+    run({name, attention, layers, p.share.sequences * (seen + queries) * token_bytes}, x);
   }
-  if (p.prefills()) visit_prefill(p, name, layers, line, prefills_of(p, a, heads, kv_heads), run);
+  if (p.has_prefills())
+    visit_prefill(p, name, layers, token_bytes, prefills_of(p, a, heads, kv_heads), run);
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 
@@ -131,23 +134,24 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
       p.projection(a.kv_rank, T(heads * (a.head_dim - a.rope_dim + a.value_dim))));
   if (a.indexer) visit_indexer(p, layers, *a.indexer, a.query_input(hidden), run);
 
-  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
-  if (p.decodes()) {
-    const T& several = p.pass.tokens_per_sequence;
+  const bytes<T> token_bytes = a.cached_elements() * bytes_of(p.formats.kv);
+  if (p.has_decodes()) {
+    const T& queries = p.engine_step.tokens_per_sequence;
     const basic_mla_decode<T> x{.batch = p.share.sequences,
                                 .context = a.seen_tokens(p.mean_context()),
-                                .heads = heads * several,
+                                .heads = heads * queries,
                                 .latent = a.kv_rank,
                                 .rope = a.rope_dim,
                                 .format = p.formats.linear.format,
                                 .kv_format = p.formats.kv};
-    const T seen = a.indexer ? scalar_min(p.pass.context, a.indexer->top_k) : p.pass.context;
-    run({"attention", attention, layers, p.share.sequences * (seen + several) * line}, x);
+    const T seen =
+        a.indexer ? scalar_min(p.engine_step.context, a.indexer->top_k) : p.engine_step.context;
+    run({"attention", attention, layers, p.share.sequences * (seen + queries) * token_bytes}, x);
   }
-  if (p.prefills()) {
+  if (p.has_prefills()) {
     const basic_attention_prefill<T> x{
-        .batch = p.prompts(),
-        .tokens = p.prompt_tokens(),
+        .batch = p.prefill_count(),
+        .tokens = p.prefill_length(),
         .query_heads = heads,
         .kv_heads = heads,
         .head_dim = a.head_dim,
@@ -155,8 +159,8 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
         .format = p.formats.linear.format,
         .kv_format = p.formats.kv,
         .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
-        .past = p.pass.prefill_past};
-    visit_prefill(p, "attention", layers, line, x, run);
+        .past = p.engine_step.prefill_past};
+    visit_prefill(p, "attention", layers, token_bytes, x, run);
   }
   if (a.output_gate) {
     run({.name = "output gate", .kind = linear, .times = layers},
@@ -167,15 +171,16 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
 }
 
 template <Scalar T>
-struct new_tokens_of {
+struct new_tokens {
   T times{}, sequences{}, tokens{}, past{};
   const char* part = nullptr;
 };
 
-/// Attention over a window and the entries before it, and the scores that choose these.
+/// Attention over a window and compressed entries, with the index scores that choose entries.
 template <Scalar T, class Run>
-constexpr void visit_entries(const rank_step<T>& p, const basic_compressed_attention_shape<T>& a,
-                             const new_tokens_of<T>& x, Run&& run) {
+constexpr void visit_compressed_attention(const rank_step<T>& p,
+                                          const basic_compressed_attention_shape<T>& a,
+                                          const new_tokens<T>& x, Run&& run) {
   using enum operator_class;
   const T context = x.past + x.tokens;
   T pairs = causal_pairs(x.tokens, x.past, a.window);
@@ -187,14 +192,14 @@ constexpr void visit_entries(const rank_step<T>& p, const basic_compressed_atten
   basic_gathered_attention<T> g{.sequences = x.sequences,
                                 .tokens = x.tokens,
                                 .seen = pairs / x.tokens,
-                                .entries = a.kept_tokens(context),
+                                .entries = a.cached_tokens(context),
                                 .heads = a.query_heads / p.tensor,
                                 .width = a.head_dim,
                                 .format = p.formats.linear.format,
                                 .kv_format = p.formats.kv};
-  const bytes<T> line = a.cached_elements() * bytes_of(p.formats.kv);
+  const bytes<T> token_bytes = a.cached_elements() * bytes_of(p.formats.kv);
   const T read = scalar_min(g.entries, pairs);
-  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * line, x.part}, g);
+  run({"attention", attention, x.times, x.sequences * (read + x.tokens) * token_bytes, x.part}, g);
   if (!a.indexer || !a.ratio) return;
   basic_index_scores<T> s{.sequences = x.sequences,
                           .tokens = x.tokens,
@@ -231,16 +236,16 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
         p.projection(hidden, a.indexer->heads));
   }
 
-  if (p.decodes()) {
-    const T& several = p.pass.tokens_per_sequence;
-    const T past = scalar_max(T(p.pass.context - 1.0), T(0.0));
-    visit_entries(p, a, {layers, p.share.sequences, several, past}, run);
+  if (p.has_decodes()) {
+    const T& queries = p.engine_step.tokens_per_sequence;
+    const T past = scalar_max(T(p.engine_step.context - 1.0), T(0.0));
+    visit_compressed_attention(p, a, {layers, p.share.sequences, queries, past}, run);
   }
-  if (p.prefills()) {
-    visit_entries(p, a,
-                  {layers * p.prefill_share(), p.prompts(), p.prompt_tokens(), p.pass.prefill_past,
-                   p.of_prefills()},
-                  run);
+  if (p.has_prefills()) {
+    visit_compressed_attention(p, a,
+                               {layers * p.prefill_share(), p.prefill_count(), p.prefill_length(),
+                                p.engine_step.prefill_past, p.prefill_part()},
+                               run);
   }
   // Each group of heads has a latent of its own.
   run({.name = "output latents", .kind = linear, .times = layers * groups},
@@ -255,7 +260,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   using enum operator_class;
   const T& hidden = p.model().hidden;
   const T result = a.value_width() / p.tensor;
-  // All that weights() counts but the way back.
+  // Input projections: all of weights() but the output projection.
   const T whole = a.latent_width(), inward = a.weights(hidden) / hidden - a.value_width() - whole;
   run({.name = "recurrent projections", .kind = linear, .times = layers},
       p.projection(hidden, T(whole + inward / p.tensor)));
@@ -269,15 +274,16 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                .format = p.residual,
                                .state_format = a.state_format};
   const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // read and written
-  if (p.decodes()) {
+  if (p.has_decodes()) {
     x.sequences = p.share.sequences;
-    x.tokens = p.pass.tokens_per_sequence;
+    x.tokens = p.engine_step.tokens_per_sequence;
     run({"recurrence", attention, layers, x.sequences * state}, x);
   }
-  if (p.prefills()) {
-    x.sequences = p.prompts();
-    x.tokens = p.prompt_tokens();
-    run({"recurrence", attention, layers * p.prefill_share(), x.sequences * state, p.of_prefills()},
+  if (p.has_prefills()) {
+    x.sequences = p.prefill_count();
+    x.tokens = p.prefill_length();
+    run({"recurrence", attention, layers * p.prefill_share(), x.sequences * state,
+         p.prefill_part()},
         x);
   }
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));

@@ -1,11 +1,11 @@
-// The operators one device runs in one pass of a model, in order, each with its demand.
+// Operators that one device runs in one engine step, in order, each with its demand.
 #pragma once
 
 #include <perfmodel/operators/elementwise.hpp>
 #include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/step/mixer_operators.hpp>
-#include <perfmodel/step/rank_pass.hpp>
+#include <perfmodel/step/rank_step.hpp>
 
 namespace perfmodel {
 
@@ -18,8 +18,8 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
       p.feed_forward(x.intermediate, x.gated));
 }
 
-/// Routed experts, and what is beside them. A pass with a prompt touches more experts than one
-/// without, so a mean over both is not a pass with the mean of their tokens.
+/// Routed and shared experts. A step with a prefill touches more experts than one without, so the
+/// mean of both is not a step with the mean of their tokens.
 template <Scalar T, class Run>
 constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
                                   const basic_expert_shape<T>& e, Run&& run) {
@@ -30,29 +30,29 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
     run({.name = "shared experts", .kind = linear, .times = layers},
         p.feed_forward(*e.shared_intermediate, e.gated));
   }
-  run({.name = "router", .times = layers}, p.wide(share.rows, hidden, e.experts));
+  run({.name = "router", .times = layers}, p.high_precision_gemm(share.rows, hidden, e.experts));
   if (e.latent) {
     run({.name = "to the experts' latent", .kind = linear, .times = layers},
-        p.product(hidden, *e.latent, p.formats.weights.linear));
+        p.linear_gemm(hidden, *e.latent, p.formats.weights.linear));
     run({.name = "from the experts' latent", .kind = linear, .times = layers},
-        p.product(*e.latent, hidden, p.formats.weights.linear));
+        p.linear_gemm(*e.latent, hidden, p.formats.weights.linear));
   }
-  const T with_prefills = scalar_min(share.all_prefills, T(1.0));
+  const T with_prefills = scalar_min(share.prefills_of_groups, T(1.0));
   operator_head<T> o{.name = "experts", .kind = experts};
-  if (lower(with_prefills) < 1.0 && upper(share.all_decoded) > 0.0) {
+  if (lower(with_prefills) < 1.0 && upper(share.decoded_tokens_of_groups) > 0.0) {
     o.times = layers * (1.0 - with_prefills);
-    run(o, p.routed_experts(e, share.all_decoded));
+    run(o, p.routed_experts(e, share.decoded_tokens_of_groups));
   }
   if (upper(with_prefills) > 0.0) {
     o.times = layers * with_prefills;
-    if (lower(with_prefills) < 1.0) o.part = p.of_prefills();
-    run(o, p.routed_experts(
-               e, T(share.all_decoded + at_least_one(share.all_prefills) * share.prompt_tokens)));
+    if (lower(with_prefills) < 1.0) o.part = p.prefill_part();
+    run(o, p.routed_experts(e, T(share.decoded_tokens_of_groups +
+                                 at_least_one(share.prefills_of_groups) * share.prefill_length)));
   }
 }
 
-/// Embeddings of the layers' own: their rows, the projection of hidden beside them, and in each layer a
-/// gate of that width and the way back.
+/// Per-layer embeddings: their rows, a projection of hidden to their width, and in each layer a
+/// gate and the projection back.
 template <Scalar T, class Run>
 constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_embedding<T>& e,
                                      Run&& run) {
@@ -64,14 +64,14 @@ constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_em
                                                                  .format = p.residual});
   const storage_format& stored = p.formats.weights.linear;
   run({.name = "to the layers' embedding", .kind = linear, .times = T(1.0)},
-      p.product(hidden, T(layers * e.width / p.tensor), stored));
+      p.linear_gemm(hidden, T(layers * e.width / p.tensor), stored));
   run({.name = "to the layer's embedding", .kind = linear, .times = layers},
-      p.product(hidden, T(e.width / p.tensor), stored));
+      p.linear_gemm(hidden, T(e.width / p.tensor), stored));
   run({.name = "from the layer's embedding", .kind = linear, .times = layers},
-      p.product(T(e.width / p.tensor), hidden, stored));
+      p.linear_gemm(T(e.width / p.tensor), hidden, stored));
 }
 
-/// The model's layers, kind by kind: run(operator, workload) for each.
+/// Calls run(operator, workload) for the model's layers, kind by kind.
 template <Scalar T, class Run>
 constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
@@ -89,10 +89,10 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
     std::visit([&](const auto& x) { visit_feed_forward(p, kind.layers, x, run); }, kind.shape);
   }
   run({.name = "head", .kind = operator_class::linear, .times = T(1.0)},
-      p.wide(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor)));
+      p.high_precision_gemm(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor)));
 }
 
-/// visit(operator) or visit(operator, workload), of valid values.
+/// Calls visit(operator) or visit(operator, workload), for checked inputs.
 template <Scalar T, class Visit>
 constexpr void visit_operators(const rank_step<T>& p, Visit&& visit) {
   visit_layers(p, [&](const operator_head<T>& head, const auto& workload) {
@@ -119,14 +119,15 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
 
 }  // namespace detail
 
-/// Calls visit(operator) or visit(operator, workload) for every operator of a pass, all layers, on
-/// one rank of the tensor-parallel group of the busiest data-parallel group. A pipeline works on
-/// 1 / pipeline of the sequences at a time. Leaves out: quantisation of activations, biases, and what
-/// for_each_elementwise_kernel has: rotary embeddings, sampling and others.
-/// Errors: a model or layout that cannot be, or an empty iteration.
-/// Tests: with every expert touched the weights add up to weight_bytes_per_device less the embedding
-/// table, norms and biases, on one stage; FLOP over one device are flop_per_token, plus, for MLA,
-/// what multiplying with the latent takes more.
+/// Calls visit(operator) or visit(operator, workload) for every operator of an engine step, all
+/// layers, on one rank of the tensor-parallel group of the busiest data-parallel group.
+/// A pipeline works on 1 / pipeline of the sequences at a time.
+/// Leaves out: quantisation of activations, biases, and the kernels of for_each_elementwise_kernel:
+/// rotary embeddings, sampling and others.
+/// Errors: an impossible model or layout, or an empty iteration.
+/// Tests: with every expert touched the weights add up to weight_bytes_per_device less the
+/// embedding table, norms and biases, on one stage. FLOP over one device are flop_per_token, plus,
+/// for MLA, the extra FLOP of multiplying with the latent.
 template <Scalar T, class Visit>
 constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  Visit&& visit) {
@@ -135,23 +136,23 @@ constexpr void for_each_operator(const basic_deployment<T>& d, const basic_itera
   detail::visit_operators(d, i, visit);
 }
 
-// The kernels of a pass that are no product, attention or norm: small ones, that some engines fuse away.
+// Element-wise kernels of a step, which some engines fuse into their neighbours.
 
 namespace detail {
 
 template <Scalar T>
-constexpr basic_elementwise<T> copied(const T& elements, number_format format) {
+constexpr basic_elementwise<T> copy_kernel(const T& elements, number_format format) {
   return {.elements = elements, .format = format};
 }
 
-/// Of queries and keys, those that the rank holds: rotated in place, normed, written to the cache.
+/// Rotary embedding, head norms and cache write of the rank's queries and keys.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
                                             const basic_attention_shape<T>& a, Run&& run) {
   const T& rows = p.share.rows;
   const T kv_heads = a.shares_cache ? T(0.0) : kv_heads_per_rank(a.kv_heads, p.tensor);
   const T heads = a.query_heads / p.tensor + kv_heads;
-  run(elementwise_kernel::rotary, layers, copied(T(rows * heads * a.head_dim), p.residual));
+  run(elementwise_kernel::rotary, layers, copy_kernel(T(rows * heads * a.head_dim), p.residual));
   if (a.qk_norm) {
     run(elementwise_kernel::head_norm, layers,
         basic_norm<T>{.rows = rows * heads, .width = a.head_dim, .format = p.residual});
@@ -161,17 +162,18 @@ constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& laye
   }
   if (a.shares_cache) return;
   run(elementwise_kernel::cache_write, layers,
-      copied(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
+      copy_kernel(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
 }
 
-/// The queries' rotated part and the one key that all heads share; the latent beside it.
+/// Rotary embedding of the queries and of the key that all heads share; cache write of the latent.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
                                             const basic_latent_attention_shape<T>& a, Run&& run) {
   const T& rows = p.share.rows;
   const T heads = a.query_heads / p.tensor + 1.0;
-  run(elementwise_kernel::rotary, layers, copied(T(rows * heads * a.rope_dim), p.residual));
-  run(elementwise_kernel::cache_write, layers, copied(T(rows * a.cached_elements()), p.residual));
+  run(elementwise_kernel::rotary, layers, copy_kernel(T(rows * heads * a.rope_dim), p.residual));
+  run(elementwise_kernel::cache_write, layers,
+      copy_kernel(T(rows * a.cached_elements()), p.residual));
 }
 
 template <Scalar T, class Run>
@@ -184,17 +186,17 @@ constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& laye
                            .format = p.residual});
 }
 
-/// Compressed attention, recurrences and routed experts: what is measured of their small kernels is in
-/// theirs.
+/// No element-wise kernels: measured times of compressed attention, recurrences and routed experts
+/// include theirs.
 template <Scalar T, class Shape, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>&, const T&, const Shape&, Run&&) {}
 
-/// run(kind, times, workload) for each kind of small kernel of a pass.
+/// Calls run(kind, times, workload) for each kind of element-wise kernel of a step.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
   run(elementwise_kernel::residual, T(m.layers.count * m.norms_per_layer),
-      copied(T(p.share.rows * m.hidden), p.residual));
+      copy_kernel(T(p.share.rows * m.hidden), p.residual));
   for (const auto& kind : m.layers.mixers) {
     std::visit([&](const auto& a) { visit_elementwise_kernels_of(p, kind.layers, a, run); },
                kind.shape);
@@ -211,14 +213,15 @@ constexpr void visit_elementwise_kernels(const rank_step<T>& p, Run&& run) {
 
 }  // namespace detail
 
-/// visit(kind, times, workload) for every small kernel of a pass on one rank, all layers: those that
-/// for_each_operator leaves out. An engine may fuse any of them into a neighbour, so a bound has none of
-/// them; a prediction has those that its policy says were measured apart: policy.elementwise_kernels.
-/// Leaves out: quantisation of activations, which a product's calibration has; biases; choices of experts,
-/// which an expert kernel's has; small kernels of recurrences and of compressed attention; which models
-/// have learned positions instead of rotary ones; penalties and sorts of a sampler.
+/// Calls visit(kind, times, workload) for every element-wise kernel of a step on one rank, all
+/// layers: the kernels that for_each_operator leaves out.
+/// An engine may fuse any of them into a neighbour, so a bound has none. A prediction has those
+/// that its policy has measured: policy.elementwise_kernels.
+/// Leaves out: quantisation of activations and biases, which a GEMM's calibration has; choice of
+/// experts, which an expert kernel's has; element-wise kernels of recurrences and compressed
+/// attention; learned positions in place of rotary ones; penalties and sorts of a sampler.
 /// Errors: as for_each_operator.
-/// Tests: of Llama 3.1 8B by hand; over two ranks half of the heads' and the activation's elements.
+/// Tests: Llama 3.1 8B by hand; over two ranks half of the heads' and the activation's elements.
 template <Scalar T, class Visit>
 constexpr void for_each_elementwise_kernel(const basic_deployment<T>& d,
                                            const basic_iteration<T>& i, Visit&& visit) {

@@ -1,4 +1,4 @@
-// How tensor parallelism cuts a mixer: what each rank has whole, and its share of the cache.
+// Tensor parallelism of a mixer: weights that each rank stores whole, and its share of the cache.
 #pragma once
 
 #include <perfmodel/model/kv_cache_shape.hpp>
@@ -7,8 +7,8 @@
 
 namespace perfmodel::detail {
 
-// Weights of one layer that each rank has beyond its 1 / N of all: KV heads where there are fewer of
-// them than ranks, projections to latents, indexers and compressors, which every rank needs whole.
+// Weights of one layer that a rank stores beyond 1 / N: replicated KV heads (where ranks exceed
+// them), projections to latents, indexers and compressors.
 template <Scalar T>
 constexpr T indexer_weights(const std::optional<basic_attention_indexer<T>>& x, const T& hidden,
                             const T& query_input) {
@@ -48,8 +48,8 @@ constexpr T replicated_weights(const basic_recurrent_shape<T>& a, const T& hidde
   return hidden * a.latent_width() * (1.0 - 1.0 / tensor);
 }
 
-// The share of a layer's cache and states that one rank stores: 1 / N, or 1 / H_kv where there are
-// more ranks than KV heads, and all of it where every head reads the same.
+// Share of a layer's cache and states that one rank stores: 1 / N; 1 / H_kv where ranks exceed KV
+// heads; 1 where all heads read the same entry.
 template <Scalar T>
 constexpr T cache_share(const basic_attention_shape<T>& a, const T& tensor) {
   return kv_heads_per_rank(a.kv_heads, tensor) / a.kv_heads;
@@ -67,7 +67,7 @@ constexpr T cache_share(const basic_recurrent_shape<T>&, const T& tensor) {
   return 1.0 / tensor;
 }
 
-// What a mixer asks the ranks to divide; of several mixers, what divides each.
+// Counts that the ranks must divide; for several mixers, their greatest common divisor.
 constexpr double common_divisor(double a, double b) {
   while (b > 0.0) {
     const double rest = a - b * math::floor(a / b);

@@ -62,7 +62,7 @@ inline constexpr energy_per_flop<> pJ_per_flop = detail::amount<energy_per_flop<
 
 }  // namespace perfmodel
 
-// The same amounts as literals: 80_GB, 3.35_TB_per_s, 20_us.
+// Literals of these amounts: 80_GB, 3.35_TB_per_s, 20_us.
 
 namespace perfmodel::literals {
 

@@ -1,5 +1,4 @@
-// Quantities published under two conventions, as types that do not mix.
-// The library itself stores dense rates and one-way bandwidths; the others must be converted by name.
+// The library stores dense rates and one-way bandwidths; others convert by name.
 #pragma once
 
 #include <perfmodel/units/constants.hpp>

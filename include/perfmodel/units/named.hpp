@@ -1,5 +1,4 @@
-// The hook that makes a law explain itself: it names a step of the formula where it is computed.
-// For every scalar but `traced` it is the identity and costs nothing.
+// Names steps of a formula where it computes them, for derivations.
 #pragma once
 
 #include <perfmodel/units/quantity.hpp>
@@ -59,7 +58,7 @@ constexpr bu::quantity<U, T> named(const char* symbol, const bu::quantity<U, T>&
     return q;
   }
 }
-/// "attention of prompts": what several parts of a model have, of one of them; without a part plainly named.
+/// Names a step by its part too: "attention of prompts". Without a part it is the plain name.
 template <class U, Scalar T>
 constexpr bu::quantity<U, T> named(const char* symbol, const char* part,
                                    const bu::quantity<U, T>& q) {

@@ -1,5 +1,5 @@
-// The quantities perfmodel speaks in, and the arithmetic Boost.Units leaves out:
-// plain numbers beside any scalar, value-level minimum and maximum, short errors for mixed units.
+// The library's quantities, and arithmetic that Boost.Units lacks: plain numbers with any scalar,
+// min and max by value, short errors for mixed units.
 #pragma once
 
 #include <boost/units/base_dimension.hpp>
@@ -126,7 +126,7 @@ inline constexpr bool is_quantity<bu::quantity<bu::unit<D, unit_system>, T>> = t
 template <class Q>
 concept Quantity = is_quantity<Q>;
 
-/// A number whose type is not the quantity's own scalar: `80 * GB`, `double * duration<dual<2>>`.
+/// A number of another type than the quantity's scalar: `80 * GB`, `double * duration<dual<2>>`.
 template <class N, class T>
 concept Scales = !std::same_as<N, T> && !std::same_as<N, bool> && !is_quantity<N> &&
                  ((std::is_arithmetic_v<N> && std::constructible_from<T, N>) ||
@@ -190,7 +190,7 @@ constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>
       S(static_cast<S>(n) / static_cast<S>(q.value())));
 }
 
-// A pure number beside its own scalar: `sms / 2.0`.
+// A dimensionless number with its own scalar: `sms / 2.0`.
 template <class T>
 constexpr T operator*(const T& x, const number<T>& n) {
   return x * n.value();
@@ -233,8 +233,8 @@ concept MixedUnits =
     !std::same_as<dimension_t<A>, dimension_t<B>>;
 }  // namespace detail
 
-// Adding or comparing different units, or a quantity and a plain number, selects one of these deleted
-// functions, so that a compiler prints two named quantities and not Boost's candidate list.
+// Adding or comparing different units, or a quantity and a plain number, selects a deleted
+// function. A compiler then prints two named quantities instead of Boost's candidate list.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator+(const Left& left, const Right& right) = delete;

@@ -146,7 +146,7 @@ inline std::string to_string(double value, const unit_exponents& unit, int digit
   return to_string(value, unit, digits);
 }
 
-/// The same for a quantity under a convention: to_string(message_bytes<>(16_KiB)) == "16.4 kB".
+/// Text of a quantity under a convention: to_string(message_bytes<>(16_KiB)) == "16.4 kB".
 template <class Convention, Quantity Q>
 std::string to_string(const qualified<Convention, Q>& q, int digits = 3) {
   return to_string(q.quantity(), digits);

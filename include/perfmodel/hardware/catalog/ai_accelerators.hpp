@@ -1,4 +1,5 @@
-// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores, of four 128 x 128 matrix units each up to v5.
+// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores; up to v5 each has four 128 x 128
+// matrix units.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
@@ -50,8 +51,8 @@ inline constexpr accelerator tpu_v5p{
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
 };
 
-/// TPU v6e (Trillium), one chip. The pod is a 2D torus of 256 chips. Its two 256 x 256 matrix units give
-/// 918 TFLOP/s at no clock that a TPU has, so that neither clock nor FLOP per clock is stated.
+/// TPU v6e (Trillium), one chip. The pod is a 2D torus of 256 chips. Its two 256 x 256 matrix units
+/// give 918 TFLOP/s at no clock that a TPU has, so that neither clock nor FLOP per clock is stated.
 inline constexpr accelerator tpu_v6e{
     .name = "tpu_v6e",
     .vendor = "Google",
@@ -145,8 +146,8 @@ inline constexpr accelerator trainium2{
                .ranks = 16},
 };
 
-/// Trainium 3, one chip. fp8 and fp4 are MXFP8 and MXFP4. How many chips its switches join is not read
-/// from a page of AWS: the sixteen of Trainium 2 are assumed.
+/// Trainium 3, one chip. fp8 and fp4 are MXFP8 and MXFP4. No page of AWS states how many chips its
+/// switches join: the sixteen of Trainium 2 are assumed.
 inline constexpr accelerator trainium3{
     .name = "trainium3",
     .vendor = "AWS",
@@ -225,7 +226,7 @@ inline constexpr std::array groq_accelerators{
     accelerator_entry{groq_lpu, "Groq LPU, one chip"},
 };
 
-// Intel Gaudi 3. `sms` are its tensor processor cores; its eight matrix engines stand beside them.
+// Intel Gaudi 3. `sms` are its tensor processor cores; the eight matrix engines are not counted.
 
 namespace sources {
 inline constexpr source gaudi3_talk{

@@ -1,4 +1,5 @@
-// AMD Instinct: MI210, MI300X, MI325X, MI350X, MI355X. `sms` are compute units, `shared` is the local data share.
+// AMD Instinct: MI210, MI300X, MI325X, MI350X, MI355X. `sms` are compute units, `shared` is the
+// local data share.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

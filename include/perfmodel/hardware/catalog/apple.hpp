@@ -1,5 +1,5 @@
-// Apple M2 Ultra, M3 Ultra, M4 Pro and M4 Max. `sms` are GPU cores. There is no matrix unit, host link or fabric:
-// matrix code runs on the vector lanes, memory is shared with the CPU.
+// Apple M2 Ultra, M3 Ultra, M4 Pro and M4 Max. `sms` are GPU cores. There is no matrix unit, host
+// link or fabric: matrix code runs on the vector lanes, memory is shared with the CPU.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
@@ -7,8 +7,8 @@
 
 namespace perfmodel::catalog {
 
-/// M2 Ultra with 76 GPU cores and 192 GB. By default the GPU may wire only a part of the memory. `l2`
-/// is the cache of the whole system, which the CPU uses too; the power is a Mac Studio's.
+/// M2 Ultra with 76 GPU cores and 192 GB. By default the GPU may wire only a part of the memory.
+/// `l2` is the cache of the whole system, which the CPU uses too; the power is a Mac Studio's.
 inline constexpr accelerator m2_ultra{
     .name = "m2_ultra",
     .vendor = "Apple",

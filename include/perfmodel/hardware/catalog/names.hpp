@@ -1,4 +1,4 @@
-// Which accelerator of the catalogue a name means, as people, drivers and shops say it.
+// Accelerators of the catalogue by the names that people, drivers and shops use.
 #pragma once
 
 #include <array>
@@ -134,10 +134,11 @@ constexpr spoken_name taken_apart(std::string_view name) {
 
 }  // namespace naming
 
-/// The catalogue's key of the accelerator that a name means: case, '-', ' ' and '_' are alike, the
-/// maker may be said or not, form and memory size decide where they are said. Empty where the name is
-/// of none: a cut-down, laptop or partitioned variant is another product.
-/// Test: "NVIDIA H100 80GB HBM3" is h100_sxm, "A100-PCIE-40GB" a100_pcie_40gb, "RTX 4090 D" nothing.
+/// Catalogue key of an accelerator's name. Case, '-', ' ' and '_' do not matter; the maker is
+/// optional; form and memory size decide where they are given. Empty for an unknown name: a
+/// cut-down, laptop or partitioned variant is another product.
+/// Test: "NVIDIA H100 80GB HBM3" is h100_sxm, "A100-PCIE-40GB" a100_pcie_40gb, "RTX 4090 D"
+/// nothing.
 constexpr std::string_view accelerator_key(std::string_view name) {
   const naming::spoken_name said = naming::taken_apart(name);
   for (const product_name& p : product_names) {
@@ -150,7 +151,7 @@ constexpr std::string_view accelerator_key(std::string_view name) {
 
 namespace naming {
 
-/// How near two products of one series are, by their numbers: the same letters, and as many digits.
+/// Distance of two names of one series (equal letters, as many digits), by their numbers.
 constexpr int distance(std::string_view a, std::string_view b) {
   constexpr int none = 1 << 30;
   if (a == b) return 0;
@@ -165,9 +166,10 @@ constexpr int distance(std::string_view a, std::string_view b) {
 
 }  // namespace naming
 
-/// Keys of up to three relatives of a name that means no accelerator: other forms of the product, else
-/// the nearest of its series, never one whose name merely looks alike. Empty keys where there are fewer.
-/// Test: "RTX 4080" has rtx_4090 first, "H200 NVL" h200_sxm, "A800" a100_sxm_80gb, "M1 Max" no Instinct.
+/// Keys of up to three relatives of an unknown name: other forms of the product, else the nearest
+/// of its series, never a name that merely looks alike. Empty keys where there are fewer.
+/// Test: "RTX 4080" has rtx_4090 first, "H200 NVL" h200_sxm, "A800" a100_sxm_80gb, "M1 Max" no
+/// Instinct.
 constexpr std::array<std::string_view, 3> related_accelerators(std::string_view name) {
   std::array<std::string_view, 3> found{};
   const naming::spoken_name said = naming::taken_apart(name);

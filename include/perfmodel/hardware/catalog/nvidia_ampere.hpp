@@ -68,8 +68,8 @@ inline constexpr accelerator a100_sxm_40gb = [] {
   return a;
 }();
 
-/// A100 PCIe 80 GB: the die of the SXM modules at a lower power. Its peers are reached over PCIe; two
-/// cards can be bridged with NVLink, see alternatives.hpp.
+/// A100 PCIe 80 GB: the die of the SXM modules at a lower power. It reaches its peers over PCIe;
+/// NVLink can bridge two cards, see alternatives.hpp.
 inline constexpr accelerator a100_pcie_80gb = [] {
   accelerator a = a100_sxm_80gb;
   a.name = "a100_pcie_80gb";

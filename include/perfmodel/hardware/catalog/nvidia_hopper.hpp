@@ -242,9 +242,9 @@ inline constexpr source grace_hopper_sheet{
 inline constexpr source gh200_144gb_l2{basis::assumed, "as the 96 GB superchip's"};
 }  // namespace sources
 
-/// The GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
-/// Which peers it has depends on the system. The published figures that gpu-benches calls h200 are
-/// of this part: its memory reaches 3.9 TB/s.
+/// GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.
+/// Its peers depend on the system. The published figures that gpu-benches calls h200 are of this
+/// part: its memory reaches 3.9 TB/s.
 inline constexpr accelerator gh200_96gb = [] {
   accelerator a = h200_sxm;
   a.name = "gh200_96gb";

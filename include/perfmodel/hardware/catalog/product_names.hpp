@@ -1,4 +1,4 @@
-// The products of the catalogue by their short names, and products that it lacks beside their relatives.
+// Short names of the catalogue's products, and relatives of products that it lacks.
 #pragma once
 
 #include <array>
@@ -6,8 +6,8 @@
 
 namespace perfmodel::catalog {
 
-/// One way to say an accelerator: the product's name without its maker, form and memory size, in lower
-/// case and without spaces. Of several rows of a product the first is meant by its bare name.
+/// Spelling of an accelerator: the product's name without its maker, form and memory size, in lower
+/// case and without spaces. A bare name means the first row of its product.
 struct product_name {
   std::string_view product;
   std::string_view form;
@@ -119,7 +119,7 @@ inline constexpr std::array product_names{
     product_name{"rubinultra", "nvl144", 0, "rubin_ultra_nvl576"},
 };
 
-/// Products that the catalogue lacks and whose own name leads elsewhere: the nearest that it has.
+/// Products outside the catalogue with a misleading name, and their nearest relative in it.
 struct absent_product {
   std::string_view product, relative;
 };

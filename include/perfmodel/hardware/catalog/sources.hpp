@@ -1,5 +1,5 @@
-// Where the catalogue's values were read, one object per document and basis.
-// basis::vendor is the maker's own document; basis::copied names the copy, and the document after it.
+// Sources of the catalogue's values, one object per document and basis. basis::vendor is the
+// maker's own document; basis::copied names the secondary source and the document after it.
 #pragma once
 
 #include <perfmodel/hardware/catalog/sources_nvidia.hpp>

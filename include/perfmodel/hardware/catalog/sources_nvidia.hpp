@@ -1,4 +1,4 @@
-// Where the catalogue's values of NVIDIA's parts were read; sources.hpp has the others.
+// Sources of the values of NVIDIA's parts; sources.hpp has the others.
 #pragma once
 
 #include <perfmodel/hardware/fact.hpp>
@@ -77,7 +77,7 @@ inline constexpr source gh200_driver{basis::measured, "97871 MiB, 900 W in nvidi
 inline constexpr source gh200_l2{basis::measured, "median from 14 to 40 MB, gpu-l2-cache/h200.txt of gpu-benches 3088b333, which is a GH200 by its memory, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source gh200_l2_taken{basis::assumed, "measured on a GH200, the same SMs at the same clock, and taken over: gpu-l2-cache/h200.txt of gpu-benches 3088b333, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source gh200_query{basis::measured, "device query of a GH200 480GB posted in a public repository: 60 MB of L2, 6144 bit at 2.62 GHz, 132 SMs at 1.98 GHz"};
-inline constexpr source h20_l2{basis::assumed, "as H200 and GH200, whose drivers show it: all six memory sites are in use"};
+inline constexpr source h20_l2{basis::assumed, "as drivers show it on H200 and GH200: all six memory sites are in use"};
 inline constexpr source h20_driver{basis::measured, "limit of 500 W in nvidia-smi outputs of an H20 posted in public repositories"};
 inline constexpr source h20_rate{basis::derived, "148 TFLOP/s / (78 SMs x 1.85 GHz): a quarter of 4096, which export rules leave"};
 

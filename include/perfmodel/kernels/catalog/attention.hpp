@@ -1,4 +1,4 @@
-// Libraries of attention kernels, and what accelerators were seen to reach with them.
+// Libraries of attention kernels, and the attention profiles of measured accelerators.
 #pragma once
 
 #include <perfmodel/kernels/attention_profile.hpp>
@@ -13,10 +13,11 @@ inline constexpr source aic_attention{
 }  // namespace sources
 
 /// FlashAttention-2. Splits: flash_api.cpp, num_splits_heuristic over twice the SMs, at most 128.
-/// Grouped queries are copied into one tile: the same file, seqlenq_ngroups_swapped. A block has 64 queries and
-/// 128 keys and values of 128 in 16 bits: flash_fwd_launch_template.h, run_mha_fwd_splitkv_dispatch, which a
-/// paged cache takes. A100 has room for two, the 100 KiB of Ada and of Blackwell's workstations for one. The
-/// tiles of a head start with its first rows, which see least: then others wait for 0.63 of the longest.
+/// Grouped queries are copied into one tile: the same file, seqlenq_ngroups_swapped.
+/// A block has 64 queries and 128 keys and values of 128 in 16 bits: flash_fwd_launch_template.h,
+/// run_mha_fwd_splitkv_dispatch, which a paged cache takes. An SM of A100 holds two blocks, the 100
+/// KiB of Ada and of Blackwell workstation GPUs one. The tiles of a head start with its first rows,
+/// which see least; the others then wait for 0.63 of the longest.
 inline constexpr attention_kernels flash_attention_2{.name = "flash_attention_2",
                                                      .max_splits = 128.0,
                                                      .blocks_per_sm = 2.0,
@@ -27,8 +28,8 @@ inline constexpr attention_kernels flash_attention_2{.name = "flash_attention_2"
                                                      .reorders_heads = true,
                                                      .kernel_cycles = 7300.0,
                                                      .split_cycles = 310.0};
-/// FlashAttention-3 as vllm captures it: at most 32 splits in a graph (vllm pull request 35899). Its scheduler
-/// starts the longest tiles first (its tile scheduler, for causal attention), which leaves less to wait for.
+/// FlashAttention-3 as vllm captures it: at most 32 splits in a graph (vllm pull request 35899).
+/// Its tile scheduler starts the longest tiles of causal attention first, which shortens the tail.
 inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3",
                                                      .max_splits = 32.0,
                                                      .blocks_per_sm = 1.0,
@@ -40,9 +41,10 @@ inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3"
                                                      .scheduled_sequences = 992.0,
                                                      .low_precision_kv_time = 2.1 * us,
                                                      .low_precision_element_cycles = 0.25};
-/// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile has 16 rows
-/// (utils.cuh, FA2DetermineCtaTileQ), and with widening its keys takes what 32 do. Two blocks fit an SM; the
-/// latencies show that they take turns. Queries and new keys are not converted.
+/// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile
+/// has 16 rows (utils.cuh, FA2DetermineCtaTileQ), and with dequantised keys takes the time of 32.
+/// Two blocks fit an SM; the latencies show that they take turns. Queries and new keys are not
+/// converted.
 inline constexpr attention_kernels flashinfer{.name = "flashinfer",
                                               .max_splits = 128.0,
                                               .blocks_per_sm = 2.0,
@@ -55,8 +57,9 @@ inline constexpr attention_kernels flashinfer{.name = "flashinfer",
                                               .low_precision_kv_time = 2.5 * us,
                                               .low_precision_kv_matrix = 0.81};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
-/// The limit of 8 splits is what the latencies show; its source was not read. They show no further
-/// kernel that combines. Products in 8 bits are less than twice as fast as the exponentials let them be.
+/// The limit of 8 splits is inferred from the latencies, not read in the source. They show no
+/// further kernel that combines. 8-bit multiplications are less than twice as fast, limited by the
+/// exponentials.
 inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .max_splits = 8.0,
                                                 .blocks_per_sm = 1.0,
@@ -67,9 +70,9 @@ inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
                                                 .low_precision_element_cycles = 0.25,
                                                 .low_precision_kv_matrix = 1.54};
 
-// Printed by tools/fit/fit_attention.cpp. Hopper's L2 is its machine profiles'.
-/// A100 SXM 80 GB with FlashAttention-2. No row shows a cache that stayed in L2, so that its bandwidth is what
-/// DRAM gives, and not the machine's: an older version of the benchmark than on the others.
+// Printed by tools/fit/fit_attention.cpp. Hopper's L2 is its machine profiles'. A100 SXM 80 GB with
+// FlashAttention-2: no row shows a cache resident in L2, so its bandwidth is DRAM's, and not the
+// machine's. The benchmark was an older version than on the others.
 inline constexpr attention_profile attention_a100_sxm{
     .name = "a100_sxm_80gb",
     .donor = &a100_sxm_80gb,
@@ -145,9 +148,8 @@ inline constexpr attention_profile attention_l40s{
                        .l2_bandwidth = 0.2206 * TB_per_s},
     .log_sigma = 0.081,
     .from = &sources::aic_attention};
-/// The library whose kernels vllm 0.24 takes: FlashAttention-3 on Hopper, TensorRT-LLM's on
-/// data-centre Blackwell, else FlashAttention-2, or FlashInfer where the cache is narrower
-/// than bf16.
+/// Attention kernels of vllm 0.24: FlashAttention-3 on Hopper, TensorRT-LLM's on data-centre
+/// Blackwell. Elsewhere FlashAttention-2, or FlashInfer where the cache is below 16 bits.
 constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
                                                         const storage_format& kv_format = bf16) {
   switch (a.architecture) {

@@ -1,4 +1,4 @@
-// The way in: everything that was measured of an accelerator and an engine, as one policy.
+// Calibration of an accelerator and an engine from the catalogue, as one policy.
 #pragma once
 
 #include <perfmodel/kernels/catalog/collectives.hpp>
@@ -10,25 +10,26 @@ namespace perfmodel {
 
 namespace detail {
 
-/// The kernels that every engine calls on AMD's. 16-bit experts on CDNA 4 share a place in the policy with
-/// MXFP4 beside 8 bits, which services run there.
+/// Sets AITER's kernels, which every engine calls on AMD's GPUs. On CDNA 4 the policy has one place
+/// for 16-bit experts and for MXFP4 with 8-bit operands, which services run.
 constexpr void run_aiter(calibrated& c, const accelerator& a) {
   const bool cdna4 = a.architecture == chip_architecture::cdna4;
   c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
   c.engine.dequantisation_cycles *=
       2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
   c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
-  c.dequantised_moe_kernels = catalog::aiter_widened_experts;
+  c.dequantised_moe_kernels = catalog::aiter_dequantised_experts;
   c.low_precision_moe_kernels = catalog::aiter_fp8_experts;
   c.expert_parallel_moe_kernels = catalog::aiter_fp8_experts;
 }
 
 }  // namespace detail
 
-/// const auto silicon = calibrated_for(catalog::h100_sxm, engine::vllm); step(d, i, silicon).
-/// What was fitted to the accelerator itself, else to its nearest relative, with a wider interval.
-/// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's too.
-/// Errors: inconsistent for a kind of machine that nobody measured: CDNA 2, Apple, TPU, LPU, wafer.
+/// Calibrated policy of an accelerator under an engine: calibrated_for(catalog::h100_sxm,
+/// engine::vllm).
+/// Profiles are those fitted to the accelerator, else transferred ones with a larger log_sigma.
+/// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's.
+/// Errors: inconsistent for a kind of machine without measurements: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
 constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
   catalog::require_calibrated_kind(a);
@@ -46,31 +47,31 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.attention = attention.value;
   c.attention_kernels = catalog::attention_kernels_of(a, bf16);
   c.low_precision_attention_kernels = catalog::attention_kernels_of(a, fp8);
-  const bool as_b200 = catalog::relatives_of(a.architecture)[0] == &catalog::measured_b200;
+  const bool as_b200 = catalog::donors_of(a.architecture)[0] == &catalog::measured_b200;
   c.moe_kernels = as_b200 ? catalog::trtllm_experts : catalog::triton_experts;
-  c.dequantised_moe_kernels = catalog::widened_experts;
+  c.dequantised_moe_kernels = catalog::dequantised_experts;
   c.low_precision_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
   c.expert_parallel_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
-  if (catalog::relatives_of(a.architecture)[0] == &catalog::measured_a100) {
+  if (catalog::donors_of(a.architecture)[0] == &catalog::measured_a100) {
     c.untuned_moe_kernels = catalog::untuned_triton_experts;
   }
   if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
-  if (catalog::same_machine(a, catalog::rtx_pro_6000)) {
+  if (catalog::is_same_machine(a, catalog::rtx_pro_6000)) {
     c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
-    c.elementwise_kernels = catalog::small_kernels_rtx_pro_6000;
+    c.elementwise_kernels = catalog::elementwise_kernels_rtx_pro_6000;
     c.kernel_time = c.elementwise_kernels.kernel_time;
   }
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
-  const auto note = [](profile_part part, const auto& p, const kind_log_sigmas& widths = {}) {
-    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, widths};
+  const auto note = [](profile_part part, const auto& p, const kind_log_sigmas& log_sigmas = {}) {
+    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, log_sigmas};
   };
-  profile_note products = note(profile_part::products, machine, catalog::gemm_log_sigmas_of(a));
-  if (!catalog::same_machine(a, catalog::a100_sxm_80gb)) {
-    products.dequantisation_source = &catalog::sources::dequantised_elsewhere;
+  profile_note gemms = note(profile_part::gemms, machine, catalog::gemm_log_sigmas_of(a));
+  if (!catalog::is_same_machine(a, catalog::a100_sxm_80gb)) {
+    gemms.dequantisation_source = &catalog::sources::dequantised_elsewhere;
   }
-  c.notes = {products,
+  c.notes = {gemms,
              profile_note{.part = profile_part::quantisation,
                           .from = c.engine.from,
                           .log_sigma = c.engine.log_sigma},

@@ -1,5 +1,5 @@
-// The links of any accelerator: its own profile, a lent one by its generation and clock, or the default of a fabric
-// that nobody measured; and how wide each is stated.
+// Link profiles of any accelerator: its own, one transferred by generation and clock, or the
+// default of a fabric without measurements; and the log_sigma of each.
 #pragma once
 
 #include <algorithm>
@@ -9,8 +9,8 @@
 #include <perfmodel/kernels/interval.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-// What collectives were seen to reach on the fabrics of three accelerators and on NVLink 5, and what engines'
-// kernels are like.
+// Measured collectives of three accelerators and of NVLink 5, and the all-reduce kernels of
+// engines.
 
 namespace perfmodel::catalog {
 
@@ -19,7 +19,7 @@ inline constexpr source aic_collectives{
     basis::measured,
     "fitted to the NCCL and all-reduce latencies of ai-dynamo/aiconfigurator 095f58a5"};
 inline constexpr source nvlink_default{basis::assumed, "H100's and H200's, on any NVLink"};
-inline constexpr source lent_links{
+inline constexpr source transferred_links{
     basis::transferred,
     "the links of the nearest measured accelerator by architecture, what waits by their clocks"};
 inline constexpr source nvlink5_public{
@@ -34,14 +34,14 @@ inline constexpr source pcie_public{
     "PCIe and RTX 4090: gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; "
     "rtx6kpro; sglang pull request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The "
     "rest is Hopper's"};
-inline constexpr source infinity_fabric_borrowed{
-    basis::assumed, "Hopper's times and shares of NVLink: nobody published AMD's collectives"};
+inline constexpr source infinity_fabric_assumed{
+    basis::assumed, "Hopper's times and shares of NVLink: AMD's collectives are not published"};
 inline constexpr source network_default{
     basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
 }  // namespace sources
 
-// All values here: tools/fit/fit_collectives.cpp; a test fits them again. log_sigma is that of the
-// engines' kernels, the wider of the two kinds: measured_link_widths has both.
+// All values: tools/fit/fit_collectives.cpp; a test fits them again. log_sigma is that of the
+// engines' kernels, the larger of the two kinds: measured_link_log_sigmas has both.
 
 /// NCCL's protocols where links keep 128 bytes together: NVLink.
 inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
@@ -50,12 +50,12 @@ inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
                                                        .simple_hop = 0.224,
                                                        .copy_rate = 2.74,
                                                        .in_network_wait = 4.22};
-/// Over PCIe there is no LL128 (NCCL, src/graph/tuning.cc), and half of what LL
-/// sends are flags: it fills the slow link but for those (NCCL on 4 RTX PRO 6000, 64 to 512 KiB:
-/// 10 GB/s of 20; gardenlinux issue 4556). Servers have four cards below a socket: more of them
-/// take 1.6 times as long for a hop and for a byte. Assumed: a copy on the card takes what it takes
-/// on H100 (2.74 x 0.767 x 450 GB/s, 50 times what NCCL sends); a hop in Simple is a hop; the rest is
-/// as on NVLink.
+/// Over PCIe there is no LL128 (NCCL, src/graph/tuning.cc), and half of LL's bytes are flags, which
+/// fill the slow link (NCCL on 4 RTX PRO 6000, 64 to 512 KiB: 10 GB/s of 20; gardenlinux issue
+/// 4556). Servers have four cards below a socket: ranks on two sockets take 1.6 times as long for a
+/// hop and for a byte.
+/// Assumed: a copy on the card takes its time on H100 (2.74 x 0.767 x 450 GB/s, 50 times NCCL's
+/// rate); a hop in Simple is a hop; the rest is as on NVLink.
 inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
                                                      .launch_growth_per_log2_rank = 0.158,
                                                      .simple_hop = 1.0,
@@ -135,9 +135,9 @@ inline constexpr collective_profile collectives_h200_sxm{
      .from = &sources::aic_collectives},
     nvlink_protocols};
 
-/// NVLink 5, from public tables: the link is twice as quick as Hopper's and reaches the same shares, and everything
-/// that waits takes 1.66(22) times as long, each by 30 % at most of its own (fit_collectives says how that is asked);
-/// so does the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
+/// NVLink 5, from public tables: the link is twice as quick as Hopper's with equal shares. Its
+/// latencies are 1.66(22) times Hopper's, each within 30 % of its own (see fit_collectives). So is
+/// the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
 /// NVIDIA/nccl issue 1940). host_launch is H200's.
 inline constexpr collective_profile collectives_nvlink5{
     {.name = "NVLink 5",
@@ -161,28 +161,31 @@ inline constexpr collective_profile collectives_nvlink5{
      .from = &sources::nvlink5_public},
     nvlink_protocols};
 
-/// log_sigma of links by collective_kind, of one fitted profile: 83 to 89 % of the rows that fits without their
-/// operation, their ranks, their engine (measured chips) or their table (NVLink 5) had not seen are inside. The
-/// engines' kernels of NVLink 5 take Hopper's: one version of one engine was seen, and versions differ by that.
+/// log_sigma of links by collective_kind for one fitted profile. It covers 83 to 89 % of the rows
+/// in blind tests without their operation, their ranks, their engine (measured chips) or their
+/// table (NVLink 5). The engines' kernels of NVLink 5 take Hopper's: one version of one engine was
+/// seen, and versions differ by that.
 /// docs/validation/coverage.md has the table, tests/property/coverage_recorded.cpp holds it.
-constexpr kind_log_sigmas measured_link_widths(const collective_profile& p) {
+constexpr kind_log_sigmas measured_link_log_sigmas(const collective_profile& p) {
   if (&p == &collectives_a100_sxm) return {0.125, 0.19};
   if (&p == &collectives_h100_sxm) return {0.09, 0.21};
   if (&p == &collectives_h200_sxm) return {0.115, 0.21};
   return {0.145, 0.21};
 }
-/// What loans between generations were seen to be off, by the clocks: A100 and Hopper by each other's.
-inline constexpr kind_log_sigmas between_generations{0.18, 0.27};
+/// log_sigma of transfers between generations by the clocks, seen between A100 and Hopper.
+inline constexpr kind_log_sigmas generation_transfer_log_sigmas{0.18, 0.27};
 
-/// A fabric never measured, from its link alone.
-///   NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker
-///   than 450 GB/s one way. Spread: as between generations.
-///   PCIe: a hop of 1.61 us; NCCL's channels carry 20 GB/s, generation 4's and 5's alike, and never
-///   more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
-///   NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
-///   Spread: 0.27 on tables left out, stated wider, for servers differ.
-///   Infinity Fabric: Hopper's, without additions in a switch, at any rate; spread assumed.
-///   Networks: hop 10 us, the rest as on NVLink, spread assumed.
+/// Profile of a fabric without measurements, from its link alone.
+///
+///     NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker
+///     than 450 GB/s one way. log_sigma: as between generations.
+///     PCIe: a hop of 1.61 us; NCCL's channels carry 20 GB/s on generations 4 and 5, and never
+///     more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
+///     NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
+///     log_sigma: 0.27 on held-out tables, stated larger, for servers differ.
+///     Infinity Fabric: Hopper's, without in-network reduction, at any rate; log_sigma assumed.
+///     Networks: hop 10 us, the rest as on NVLink, log_sigma assumed.
+///
 /// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
 constexpr collective_profile collective_profile_of(const interconnect& l) {
   const bool pcie = l.kind == link_kind::pcie;
@@ -196,10 +199,10 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
   p.standard_error = {};
   p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
-  p.log_sigma = between_generations[1];
+  p.log_sigma = generation_transfer_log_sigmas[1];
   if (amd) {
     p.value.in_network_share = {};  // no switch adds
-    p.from = &sources::infinity_fabric_borrowed;
+    p.from = &sources::infinity_fabric_assumed;
     p.log_sigma = 0.6;
   } else if (pcie) {
     p.value.hop = 1.61 * us;
@@ -225,8 +228,8 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
 inline constexpr std::array measured_collective_profiles{
     &collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
 
-/// The profile fitted to the links of this very machine, or of the same die on the same fabric; null
-/// where nobody measured. Test: a100_sxm_40gb has a100_sxm_80gb's.
+/// Profile fitted to the links of this machine, or of an equal die on an equal fabric; null where
+/// there is none. Test: a100_sxm_40gb has a100_sxm_80gb's.
 constexpr const collective_profile* measured_collectives(const accelerator& a) {
   const collective_profile* found = nullptr;
   for (const collective_profile* p : measured_collective_profiles) {
@@ -235,20 +238,22 @@ constexpr const collective_profile* measured_collectives(const accelerator& a) {
     const bool same_fabric =
         a.fabric.kind == d.fabric.kind && a.fabric.bandwidth.value() == d.fabric.bandwidth.value();
     if (!same_die || !same_fabric) continue;
-    if (same_machine(a, d)) return p;
+    if (is_same_machine(a, d)) return p;
     if (found == nullptr) found = p;
   }
   return found;
 }
 
-/// The profile that an accelerator on NVLink is lent: of its generation where one was measured, the machine's own
-/// where only its link is another; A100's on Volta; NVLink 5's on quicker links than Hopper's; else H100's.
-/// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm and vera_rubin_nvl72 NVLink 5's.
+/// Source profile for an accelerator on NVLink: of its generation where one was measured, the
+/// machine's own where only its link differs; A100's on Volta; NVLink 5's on quicker links than
+/// Hopper's; else H100's.
+/// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm and
+/// vera_rubin_nvl72 NVLink 5's.
 constexpr const collective_profile& nearest_collectives(const accelerator& a) {
   const collective_profile* found = nullptr;
   for (const collective_profile* p : measured_collective_profiles) {
     if (a.architecture != p->donor->architecture) continue;
-    if (found == nullptr || same_machine(a, *p->donor)) found = p;
+    if (found == nullptr || is_same_machine(a, *p->donor)) found = p;
   }
   if (found != nullptr) return *found;
   if (a.architecture == chip_architecture::volta) return collectives_a100_sxm;
@@ -256,18 +261,18 @@ constexpr const collective_profile& nearest_collectives(const accelerator& a) {
                                                           : collectives_h100_sxm;
 }
 
-/// A lent profile. Its shares hold for any link; what waits takes as many cycles: of the lender's waits those times
-/// the ratio of the two SM clocks, where both are stated. So A100 by H100's is 13 % off where it was 27, and back 14
-/// where it was 41; between H100 and H200 5 to 6 %.
-/// Test: of twice the clock everything that waits takes half as long.
-constexpr collective_profile lent_collectives(const collective_profile& from,
-                                              const accelerator& to) {
+/// Transferred profile. Shares hold for any link; latencies take equally many cycles: the source's
+/// times the ratio of the two SM clocks, where both are stated. A100 by H100's errs by 13 % (27 %
+/// without the clocks), and back 14 % (41 %); between H100 and H200 5 to 6 %.
+/// Test: at twice the clock every latency is half as long.
+constexpr collective_profile transferred_collectives(const collective_profile& from,
+                                                     const accelerator& to) {
   collective_profile p = from;
   p.name = to.name;
   if (from.donor == nullptr) return p;  // fitted to the fabric, on several chips
   p.standard_error = {};
-  p.from = &sources::lent_links;
-  if (same_machine(to, *from.donor)) p.donor = nullptr;
+  p.from = &sources::transferred_links;
+  if (is_same_machine(to, *from.donor)) p.donor = nullptr;
   const bool clocks = to.vector.clock.is_stated() && from.donor->vector.clock.is_stated();
   const double slower = clocks ? from.donor->vector.clock.value() / to.vector.clock.value() : 1.0;
   for (duration<>* waits : {&p.value.launch, &p.value.hop, &p.value.simple_wait,
@@ -277,46 +282,51 @@ constexpr collective_profile lent_collectives(const collective_profile& from,
   return p;
 }
 
-/// What a lender's profile states of an accelerator: the lender's own widths; where generations or links differ what
-/// loans were seen to be off, if that is wider: 0.15 of ln of the links' ratio within a generation (assumed, as for
-/// machines).
-constexpr kind_log_sigmas lent_link_widths(const collective_profile& from, const accelerator& to) {
+/// log_sigma of a transferred profile: the source's own, or the error of transfers where
+/// generations or links differ, if that is larger. Within a generation it is 0.15 of ln of the
+/// links' ratio (assumed, as for machines).
+constexpr kind_log_sigmas transferred_link_log_sigmas(const collective_profile& from,
+                                                      const accelerator& to) {
   const bool blackwell = to.architecture == chip_architecture::blackwell ||
                          to.architecture == chip_architecture::blackwell_ultra;
   const bool within =
       from.donor != nullptr ? from.donor->architecture == to.architecture : blackwell;
   const double link = from.donor != nullptr ? from.donor->fabric.bandwidth.value() : 900e9;
-  const double apart =
+  const double distance =
       to.fabric.bandwidth.is_stated() ? math::log(to.fabric.bandwidth.value() / link) : 0.0;
-  kind_log_sigmas widths = measured_link_widths(from);
-  for (std::size_t k = 0; k < widths.size(); ++k) {
-    const double loan = within ? (widths[k] > 0.0 ? 0.15 * (apart < 0.0 ? -apart : apart) : 0.0)
-                               : between_generations[k];
-    widths[k] = (std::max)(widths[k], loan);
+  kind_log_sigmas log_sigmas = measured_link_log_sigmas(from);
+  for (std::size_t k = 0; k < log_sigmas.size(); ++k) {
+    const double transfer =
+        within ? (log_sigmas[k] > 0.0 ? 0.15 * (distance < 0.0 ? -distance : distance) : 0.0)
+               : generation_transfer_log_sigmas[k];
+    log_sigmas[k] = (std::max)(log_sigmas[k], transfer);
   }
-  return widths;
+  return log_sigmas;
 }
 
-/// log_sigma of links by collective_kind: of its own profile, a lent one, or a default (PCIe: tables left out).
+/// log_sigma of links by collective_kind: of an own profile, a transferred one, or a default (PCIe:
+/// held-out tables).
 constexpr kind_log_sigmas link_log_sigmas_of(const accelerator& a) {
-  if (const collective_profile* own = measured_collectives(a)) return measured_link_widths(*own);
-  if (a.fabric.kind == link_kind::nvlink) return lent_link_widths(nearest_collectives(a), a);
+  if (const collective_profile* own = measured_collectives(a))
+    return measured_link_log_sigmas(*own);
+  if (a.fabric.kind == link_kind::nvlink)
+    return transferred_link_log_sigmas(nearest_collectives(a), a);
   if (a.fabric.kind == link_kind::pcie) return {0.35, 0.19};
   const double any = collective_profile_of(a.fabric).log_sigma;
   return {any, any};
 }
 
-/// The fitted profile where there is one, else a lent one, else the default of its fabric. A Grace CPU takes 30 us
-/// for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for TensorRT-LLM's smallest
-/// all-reduce on GB200 (TensorRT-LLM pull request 14534).
+/// The fitted profile where there is one, else a transferred one, else the default of its fabric. A
+/// Grace CPU takes 30 us for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for
+/// TensorRT-LLM's smallest all-reduce on GB200 (TensorRT-LLM pull request 14534).
 constexpr collective_profile collective_profile_of(const accelerator& a) {
   if (const collective_profile* measured = measured_collectives(a)) return *measured;
   require_calibrated_kind(a);
   collective_profile p = a.fabric.kind == link_kind::nvlink
-                             ? lent_collectives(nearest_collectives(a), a)
+                             ? transferred_collectives(nearest_collectives(a), a)
                              : collective_profile_of(a.fabric);
-  const kind_log_sigmas widths = link_log_sigmas_of(a);
-  p.log_sigma = (std::max)(widths[0], widths[1]);
+  const kind_log_sigmas log_sigmas = link_log_sigmas_of(a);
+  p.log_sigma = (std::max)(log_sigmas[0], log_sigmas[1]);
   if (a.host.kind == link_kind::nvlink_c2c) p.value.host_launch = 30.0 * us;
   return p;
 }

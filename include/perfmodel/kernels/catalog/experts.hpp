@@ -13,8 +13,7 @@ inline constexpr source aic_moe{basis::measured,
 }  // namespace sources
 
 /// Triton's grouped GEMM in vllm, in bf16: tiles by the tokens of an expert. The four numbers of
-/// each library are fitted to H100's and H200's rows together (fit_moe.cpp); standard errors 1 to 8
-/// %.
+/// each library are fitted to H100's and H200's rows (fit_moe.cpp); standard errors 1 to 8 %.
 inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .all_rows_buffered = true,
                                             .floor = 30.34 * us,
@@ -22,9 +21,10 @@ inline constexpr moe_kernels triton_experts{.name = "triton_experts",
                                             .matrix_ratio = 0.7881,
                                             .dram_saturation = 2.213,
                                             .overlap = 3.0};
-/// The same on RTX PRO 6000, whose L2 of 128 MiB holds the buffers of 2,048 tokens: only their rate is fitted, to
-/// vLLM's kernel there (fit_workstation.cpp); standard error 0.05. The ratio is of its own matrix share, which
-/// products of smaller instructions gave, and is Hopper's of when all were fitted alike.
+/// Triton's experts on RTX PRO 6000, with an L2 of 128 MiB that holds the buffers of 2,048 tokens.
+/// Only their rate is fitted, to vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
+/// The ratio is over its own matrix share, which GEMMs of smaller instructions gave; it is Hopper's
+/// from an earlier fit of all machines.
 inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
   moe_kernels k = triton_experts;
   k.name = "triton_experts_rtx_pro_6000";
@@ -32,8 +32,8 @@ inline constexpr moe_kernels triton_experts_rtx_pro_6000 = [] {
   k.matrix_ratio = 0.8332;
   return k;
 }();
-/// The same by Triton's default tiles, on A100, for whose shapes few were tuned: fitted to SGLang's rows there of
-/// which none were (fit_moe.cpp). What the tiles read comes from L2 at the machine's l2_bandwidth, so that no matrix
+/// Triton's experts with default tiles on A100, where few shapes were tuned: fitted to SGLang's
+/// untuned rows there (fit_moe.cpp). Tiles read from L2 at the machine's l2_bandwidth, so no matrix
 /// rate is fitted.
 inline constexpr moe_kernels untuned_triton_experts{.name = "untuned_triton_experts",
                                                     .all_rows_buffered = true,
@@ -60,10 +60,10 @@ inline constexpr moe_kernels cutlass_experts{.name = "cutlass_experts",
                                              .matrix_ratio = 0.7514,
                                              .dram_saturation = 2.421,
                                              .overlap = 3.0};
-/// TensorRT-LLM's generated kernels, which vllm takes from FlashInfer on Blackwell, in bf16, as its launcher runs them
-/// untuned; fitted to B200's rows, two shapes (standard errors 2 to 6 %). The buffers are not fitted: they go at
-/// the share of DRAM that B200's products draw. The formats whose scales the hardware applies (MXFP4, NVFP4) are
-/// taken to run as these do, at their own peak: no rows of them are published.
+/// TensorRT-LLM's generated kernels in bf16, which vllm takes from FlashInfer on Blackwell, with
+/// the launcher's untuned tiles. Fitted to B200's rows, two shapes (standard errors 2 to 6 %). The
+/// buffers are not fitted: they have the DRAM share of B200's GEMMs. Formats with scales in
+/// hardware (MXFP4, NVFP4) are assumed to run alike at their own peak: no rows are published.
 inline constexpr moe_kernels trtllm_experts{.name = "trtllm_experts",
                                             .least_tile_rows = 8.0,
                                             .most_tile_rows = 64.0,
@@ -74,7 +74,8 @@ inline constexpr moe_kernels trtllm_experts{.name = "trtllm_experts",
                                             .overlap = 3.0,
                                             .launcher_tiles = true,
                                             .columns_first = true};
-/// The same with weights in fp8 blocks of 128 x 128, whose scales are applied in software (standard errors 2 to 22 %).
+/// TensorRT-LLM's kernels with weights in fp8 blocks of 128 x 128, with scales applied in software
+/// (standard errors 2 to 22 %).
 inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
                                                 .least_tile_rows = 8.0,
                                                 .most_tile_rows = 64.0,
@@ -86,11 +87,12 @@ inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
                                                 .overlap = 3.0,
                                                 .launcher_tiles = true,
                                                 .columns_first = true};
-/// 4-bit weights beside 16-bit operands (Marlin, and Triton's kernels for MXFP4), unpacked on the way to
-/// Triton's products. Nobody published such kernels' rows: the matrix rate was fitted to 218 services of gpt-oss
-/// by vllm on H200, together with the host's time of a step and of a sequence, as the law of a service then was.
-/// fit_moe.cpp finds 0.349 by today's, which is worse for their first tokens (docs/laws/calibrated_moe.md).
-inline constexpr moe_kernels widened_experts = [] {
+/// 4-bit weights with 16-bit operands (Marlin, and Triton's kernels for MXFP4), dequantised on the
+/// way to Triton's GEMMs. No rows of such kernels are published: the matrix rate was fitted to 218
+/// services of gpt-oss by vllm on H200, with the CPU time of a step and of a sequence, under an
+/// earlier law of a service. fit_moe.cpp finds 0.349 by today's law, which is worse for their TTFT
+/// (docs/laws/calibrated_moe.md).
+inline constexpr moe_kernels dequantised_experts = [] {
   moe_kernels k = triton_experts;
   k.name = "widened_experts";
   k.overlap = 2.0;

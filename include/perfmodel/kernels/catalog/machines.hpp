@@ -1,4 +1,4 @@
-// What five accelerators were seen to reach in matrix products, and what engines add to narrow ones.
+// GEMM profiles of five measured accelerators, and the quantisation costs of engines.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -68,10 +68,10 @@ inline constexpr machine_profile profile_b200_sxm{
                        .l2_bandwidth = 0.13 * TB_per_s},
     .log_sigma = 0.0889,
     .from = &sources::aic_gemm};
-/// What kernels that only stream get from Hopper's L2, printed by tools/fit/fit_elementwise.cpp: fitted
-/// to the small kernels of gpu-benches on GH200, whose die H100 and H200 have. Standard error: 0.08. Attention
-/// gets the l2_bandwidth below.
-inline constexpr bandwidth<> hopper_streaming_l2 = 6.541 * TB_per_s;
+/// L2 bandwidth of element-wise kernels on Hopper, printed by tools/fit/fit_elementwise.cpp: fitted
+/// to the kernels of gpu-benches on GH200, which has the die of H100 and H200. Standard error:
+/// 0.08. Attention gets the l2_bandwidth below.
+inline constexpr bandwidth<> hopper_elementwise_l2 = 6.541 * TB_per_s;
 
 inline constexpr machine_profile profile_h100_sxm{
     .name = "h100_sxm",
@@ -84,7 +84,7 @@ inline constexpr machine_profile profile_h100_sxm{
               .split_cost = 4.161 * us,
               .power_slowdown = 0.2552,
               .l2_bandwidth = 4.235 * TB_per_s,
-              .elementwise_l2_bandwidth = hopper_streaming_l2},
+              .elementwise_l2_bandwidth = hopper_elementwise_l2},
     .standard_error = {.matrix_floor = 0.03201 * us,
                        .matrix_share = 0.006830,
                        .dram_share = 0.003212,
@@ -106,7 +106,7 @@ inline constexpr machine_profile profile_h200_sxm{
               .split_cost = 3.224 * us,
               .power_slowdown = 0.2711,
               .l2_bandwidth = 4.386 * TB_per_s,
-              .elementwise_l2_bandwidth = hopper_streaming_l2},
+              .elementwise_l2_bandwidth = hopper_elementwise_l2},
     .standard_error = {.matrix_floor = 0.03542 * us,
                        .matrix_share = 0.006760,
                        .dram_share = 0.003974,
@@ -139,62 +139,65 @@ inline constexpr machine_profile profile_l40s{
     .log_sigma = 0.113,
     .from = &sources::aic_gemm};
 
-// What engines add: around products, printed by tools/fit/fit_gemm.cpp; in a model and in a
-// service by fit_engines.cpp, whose standard errors are beside the numbers (docs/laws/engines.md). A number
-// that stays as a library's was not needed: more of them predict services that were held out no better.
+// Costs of engines: around GEMMs, printed by tools/fit/fit_gemm.cpp; in a model and in a service by
+// fit_engines.cpp, with standard errors at the numbers (docs/laws/engines.md). A number equal to a
+// library's was not needed: more of them predict held-out services no better.
 
-/// SM cycles that widening a weight takes: 3.7 instructions of the 128 lanes that an SM issues a clock. Fitted
-/// with TensorRT-LLM's dequantisation_floor to its int8 and int4 weights beside 16-bit activations on A100. Standard
-/// error: 0.0017, of the floor 0.34 us. Taken for kernels of others too: this project's own, for Hopper, is
-/// compiled to 3.8 (int8) and 2.1 (int4) instructions a weight, all told (validation/kernels/weight_only.cu).
-inline constexpr double widening_cycles_of_a_weight = 0.02885;
+/// SM cycles to dequantise a weight: 3.7 instructions of the 128 lanes that an SM issues a clock.
+/// Fitted with TensorRT-LLM's dequantisation_floor to its int8 and int4 weights with 16-bit
+/// activations on A100. Standard error: 0.0017, of the floor 0.34 us.
+/// Other kernels take the same: this project's own, for Hopper, is compiled to 3.8 (int8) and 2.1
+/// (int4) instructions a weight in all (validation/kernels/weight_only.cu).
+inline constexpr double dequantisation_cycles_per_weight = 0.02885;
 
 /// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
-/// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.059 us, 0.18, 0.004, 0.005, 0.019 ns; of the
-/// untuned step 0.027 ns. The tuned one is vLLM's: services on B200 say about as much (docs/laws/calibrated_gemm.md).
-/// Services of four models on H100, H200 and B200.
-inline constexpr engine_profile engine_trtllm{.name = "trtllm",
-                                              .tensor_scale_floor = 9.655 * us,
-                                              .quantise_floor = 2.964 * us,
-                                              .quantise_bytes = 10.12,
-                                              .block_scale_share = 0.6808,
-                                              .mma_block_scale_share = 0.5076,
-                                              .low_precision_step = 0.7848 * ns,
-                                              .four_bit_step = 0.7057 * ns,
-                                              .untuned_four_bit_step = 1.975 * ns,
-                                              .dequantisation_floor = 6.778 * us,
-                                              .dequantisation_cycles = widening_cycles_of_a_weight,
-                                              .tensor_scale_share = 0.0,       // 0.037: hidden
-                                              .quantise_share = 1.001,         // 0.13
-                                              .rank_wait = 5.013 * us,         // 0.52
-                                              .request_cpu_time = 34.72 * ms,  // 1.6
-                                              .request_iterations = 1.161,     // 0.30
-                                              .prompt_time = 1.175,            // 0.021
-                                              .log_sigma = 0.0909,
-                                              .from = &sources::aic_gemm_and_services};
-/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8, whose floor is
-/// taken to be that of the others, and on Ada what TensorRT-LLM keeps of the rate. Standard errors: 0.082 us, -,
-/// 0.33, 74, 0.66 us, 0.009, -, 0.024 ns, 0.024 ns.
-/// Services of Llama 3.1 70B and gpt-oss on H200 and B200, versions 0.11 to 0.18.
-inline constexpr engine_profile engine_vllm{.name = "vllm",
-                                            .tensor_scale_floor = 2.698 * us,
-                                            .quantise_floor = 2.698 * us,
-                                            .quantise_bytes = 9.877,
-                                            .quantise_row_cycles = 781.9,
-                                            .lone_row = 14.54 * us,
-                                            .block_scale_share = 0.6807,
-                                            .mma_block_scale_share = 0.5076,
-                                            .low_precision_step = 0.8324 * ns,
-                                            .four_bit_step = 0.7057 * ns,
-                                            .dequantisation_cycles = widening_cycles_of_a_weight,
-                                            .step_cpu_time = 601.4 * us,     // 18
-                                            .request_cpu_time = 7.131 * ms,  // 0.54
-                                            .request_iterations = 2.695,     // 0.10
-                                            .prompt_time = 1.294,            // 0.011
-                                            .run_start = 45.05 * ms,         // 4.2
-                                            .log_sigma = 0.104,
-                                            .from = &sources::aic_gemm_and_services};
-/// vLLM's products; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
+/// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.059 us, 0.18, 0.004, 0.005, 0.019 ns; of
+/// the untuned step 0.027 ns. The tuned one is vLLM's: services on B200 agree about as well
+/// (docs/laws/calibrated_gemm.md). Services of four models on H100, H200 and B200.
+inline constexpr engine_profile engine_trtllm{
+    .name = "trtllm",
+    .tensor_scale_floor = 9.655 * us,
+    .quantise_floor = 2.964 * us,
+    .quantise_bytes = 10.12,
+    .block_scale_share = 0.6808,
+    .mma_block_scale_share = 0.5076,
+    .low_precision_step = 0.7848 * ns,
+    .four_bit_step = 0.7057 * ns,
+    .untuned_four_bit_step = 1.975 * ns,
+    .dequantisation_floor = 6.778 * us,
+    .dequantisation_cycles = dequantisation_cycles_per_weight,
+    .tensor_scale_share = 0.0,       // 0.037: hidden
+    .quantise_share = 1.001,         // 0.13
+    .rank_wait = 5.013 * us,         // 0.52
+    .request_cpu_time = 34.72 * ms,  // 1.6
+    .request_iterations = 1.161,     // 0.30
+    .prompt_time = 1.175,            // 0.021
+    .log_sigma = 0.0909,
+    .from = &sources::aic_gemm_and_services};
+/// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8:
+/// its floor is assumed to be that of the others, and on Ada the rate left is TensorRT-LLM's.
+/// Standard errors: 0.082 us, -, 0.33, 74, 0.66 us, 0.009, -, 0.024 ns, 0.024 ns. Services of Llama
+/// 3.1 70B and gpt-oss on H200 and B200, versions 0.11 to 0.18.
+inline constexpr engine_profile engine_vllm{
+    .name = "vllm",
+    .tensor_scale_floor = 2.698 * us,
+    .quantise_floor = 2.698 * us,
+    .quantise_bytes = 9.877,
+    .quantise_row_cycles = 781.9,
+    .single_row_time = 14.54 * us,
+    .block_scale_share = 0.6807,
+    .mma_block_scale_share = 0.5076,
+    .low_precision_step = 0.8324 * ns,
+    .four_bit_step = 0.7057 * ns,
+    .dequantisation_cycles = dequantisation_cycles_per_weight,
+    .step_cpu_time = 601.4 * us,     // 18
+    .request_cpu_time = 7.131 * ms,  // 0.54
+    .request_iterations = 2.695,     // 0.10
+    .prompt_time = 1.294,            // 0.011
+    .run_start = 45.05 * ms,         // 4.2
+    .log_sigma = 0.104,
+    .from = &sources::aic_gemm_and_services};
+/// vLLM's GEMMs; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
   e.name = "sglang";
@@ -208,25 +211,26 @@ inline constexpr engine_profile engine_sglang = [] {
   e.from = &sources::services_and_vllm;
   return e;
 }();
-inline constexpr engine_profile engine_none{.dequantisation_cycles = widening_cycles_of_a_weight};
+inline constexpr engine_profile engine_none{.dequantisation_cycles =
+                                                dequantisation_cycles_per_weight};
 
-/// Test: find_engine names each of them; sglang's has vllm's products.
+/// Test: find_engine names each of them; sglang's has vllm's GEMM parameters.
 constexpr const engine_profile& engine_profile_of(engine e) {
   constexpr const engine_profile* all[] = {&engine_none, &engine_vllm, &engine_sglang,
                                            &engine_trtllm};
   return *perfmodel::detail::entry_of(all, e, "engine");
 }
 
-/// The same of a name; null for one that is not known.
+/// Engine profile of a name; null for an unknown one.
 constexpr const engine_profile* find_engine(std::string_view name) {
   const std::optional<engine> e = perfmodel::find_engine(name);
   return e ? &engine_profile_of(*e) : nullptr;
 }
 
-/// Copies of the weights that the published benchmark of an engine's matrix products read in turn:
-/// TensorRT-LLM's as many as exceed the L2, at most 5; vLLM's and SGLang's 6, and vLLM's 1 in
-/// nvfp4. To be given as weight_copies where such a measurement is predicted; in a model weights
-/// are cold. Source: ai-dynamo/aiconfigurator, collector/{trtllm,vllm,sglang}/collect_gemm.py.
+/// Number of weight buffers that the published GEMM benchmark of an engine reads in turn.
+/// TensorRT-LLM: as many as exceed the L2, at most 5; vLLM and SGLang: 6, and vLLM 1 in nvfp4. It
+/// is the weight_copies of a prediction for such a measurement; in a model weights are cold.
+/// Source: ai-dynamo/aiconfigurator, collector/{trtllm,vllm,sglang}/collect_gemm.py.
 constexpr double benchmark_weight_copies(engine e, const bytes<>& weights, number_format format,
                                          const accelerator& a) {
   if (e == engine::trtllm) {

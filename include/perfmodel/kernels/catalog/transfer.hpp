@@ -1,5 +1,5 @@
-// The profiles of any NVIDIA GPU and of AMD's CDNA 3 and 4: its own where it was measured, else a
-// relative's, by the facts of the two.
+// Profiles of any NVIDIA GPU and of AMD's CDNA 3 and 4: its own where it was measured, else a
+// transferred one, by the facts of the two machines.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline constexpr source moe_elsewhere{
     "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
 }  // namespace sources
 
-/// A machine whose products and attention were measured; of AMD's the products and experts alone.
+/// Machine with measured GEMMs and attention; of AMD's GPUs, GEMMs and experts only.
 struct measured_machine {
   const machine_profile* machine;
   const attention_profile* attention;
@@ -37,33 +37,33 @@ inline constexpr measured_machine measured_b200{&profile_b200_sxm, &attention_b2
 inline constexpr measured_machine measured_l40s{&profile_l40s, &attention_l40s};
 inline constexpr std::array measured_machines{&measured_a100, &measured_h100, &measured_h200,
                                               &measured_b200, &measured_l40s};
-/// Its products alone; its attention is L40S's.
+/// Only its GEMMs were measured; its attention is L40S's.
 inline constexpr measured_machine measured_rtx_pro_6000{&profile_rtx_pro_6000,
                                                         &attention_rtx_pro_6000};
 inline constexpr measured_machine measured_mi300x{&profile_mi300x, &attention_mi300x};
 inline constexpr measured_machine measured_mi355x{&profile_mi355x, &attention_mi355x};
 inline constexpr std::array measured_amd{&measured_mi300x, &measured_mi355x};
 
-/// CDNA 3 and 4, whose tuned kernels were published.
+/// Whether a GPU is CDNA 3 or 4, with published tuned kernels.
 constexpr bool is_measured_amd(const accelerator& a) {
   return a.architecture == chip_architecture::cdna3 || a.architecture == chip_architecture::cdna4;
 }
 
-/// Whether a profile can be lent at all: kernels of one kind of machine say nothing of another's.
+/// Whether profiles exist for this kind of machine: kernels do not transfer between kinds.
 constexpr bool can_be_calibrated(const accelerator& a) {
   return facts_of(a.architecture).kind == machine_kind::gpu_nvidia || is_measured_amd(a);
 }
-/// Errors: inconsistent, for a machine of a kind that nobody measured.
+/// Errors: inconsistent, for a kind of machine without measurements.
 constexpr void require_calibrated_kind(const accelerator& a) {
   if (!can_be_calibrated(a)) {
     perfmodel::detail::no_calibration(a.name.c_str(), name_of(facts_of(a.architecture).kind));
   }
 }
 
-/// Whether kernels run alike on both: the same die at the same peaks, clock, caches, memory speed and
-/// power. The name, the price, the links, the size of the memory and fp64, which no model runs in, may
-/// differ. Test: h800_sxm is h100_sxm, and h100_sxm with another fp8 peak is not.
-constexpr bool same_machine(const accelerator& a, const accelerator& b) {
+/// Whether kernels take equally long on both: one die at equal peaks, clock, caches, memory speed
+/// and power. The name, the price, the links, the size of the memory and fp64, which no model runs
+/// in, may differ. Test: h800_sxm is h100_sxm, and h100_sxm with another fp8 peak is not.
+constexpr bool is_same_machine(const accelerator& a, const accelerator& b) {
   const auto peaks = [](const compute_unit& x, const compute_unit& y) {
     return std::ranges::all_of(all_formats, [&](number_format f) {
       return f == fp64 || x.peak[f].value() == y.peak[f].value();
@@ -79,19 +79,19 @@ constexpr bool same_machine(const accelerator& a, const accelerator& b) {
          a.dram.bandwidth.value() == b.dram.bandwidth.value() && a.tdp.value() == b.tdp.value();
 }
 
-/// The measured machine that an accelerator is; null where it is none of them.
-constexpr const measured_machine* measured_as(const accelerator& a) {
+/// Measured machine equal to an accelerator; null where there is none.
+constexpr const measured_machine* measured_machine_of(const accelerator& a) {
   for (const measured_machine* m : measured_machines) {
-    if (same_machine(a, m->device())) return m;
+    if (is_same_machine(a, m->device())) return m;
   }
   for (const measured_machine* m : measured_amd) {
-    if (same_machine(a, m->device())) return m;
+    if (is_same_machine(a, m->device())) return m;
   }
-  return same_machine(a, measured_rtx_pro_6000.device()) ? &measured_rtx_pro_6000 : nullptr;
+  return is_same_machine(a, measured_rtx_pro_6000.device()) ? &measured_rtx_pro_6000 : nullptr;
 }
 
-/// The measured machines that an architecture may borrow from, the nearest first.
-constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture a) {
+/// Source GPUs of an architecture's transferred profiles, the nearest first.
+constexpr std::array<const measured_machine*, 3> donors_of(chip_architecture a) {
   switch (a) {
     case chip_architecture::volta:
     case chip_architecture::ampere: return {&measured_a100, &measured_l40s, &measured_h100};
@@ -108,8 +108,8 @@ constexpr std::array<const measured_machine*, 3> relatives_of(chip_architecture 
   }
 }
 
-/// GeForce, whose matrix units add up in fp32 at half rate: 8-bit integers run at four times that. Neither
-/// power nor ECC holds it back as they do L40S.
+/// Whether a GPU is a GeForce: its matrix units accumulate in fp32 at half rate, and 8-bit integers
+/// run at four times that. Neither power nor ECC limits it as it limits L40S.
 constexpr bool is_geforce(const accelerator& a) {
   return a.matrix.peak.int8.value() > 3.0 * a.matrix.peak.bf16.value() &&
          a.matrix.peak.bf16.value() > 0.0 &&
@@ -118,38 +118,38 @@ constexpr bool is_geforce(const accelerator& a) {
           a.architecture == chip_architecture::blackwell_rtx);
 }
 
-/// The first of the relatives, for one that is that itself the next.
-constexpr const measured_machine& nearest_relative_of(const accelerator& a) {
+/// The first of the source GPUs, or the second where the accelerator equals the first.
+constexpr const measured_machine& nearest_donor_of(const accelerator& a) {
   require_calibrated_kind(a);
-  const auto relatives = relatives_of(a.architecture);
-  return same_machine(a, relatives[0]->device()) ? *relatives[1] : *relatives[0];
+  const auto donors = donors_of(a.architecture);
+  return is_same_machine(a, donors[0]->device()) ? *donors[1] : *donors[0];
 }
 
-/// The machine whose products an accelerator is given that has none of its own; for one that was measured,
-/// the nearest other. GeForce takes RTX PRO 6000's.
-/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 rtx_pro_6000's, l4 l40s's; h100_sxm without its own,
-/// h200's.
-constexpr const measured_machine& donor_of(const accelerator& a) {
-  const measured_machine& nearest = nearest_relative_of(a);
+/// Source GPU of a transferred GEMM profile; for a measured machine, the nearest other. GeForce
+/// takes RTX PRO 6000's.
+/// Test: h20 takes h100_sxm's, gb200 b200_sxm's, rtx_4090 rtx_pro_6000's, l4 l40s's; h100_sxm
+/// without its own, h200's.
+constexpr const measured_machine& gemm_donor_of(const accelerator& a) {
+  const measured_machine& nearest = nearest_donor_of(a);
   return is_geforce(a) ? measured_rtx_pro_6000 : nearest;
 }
 
-/// Whether their kernels are of one generation.
-constexpr bool same_generation(const accelerator& a, const accelerator& donor) {
+/// Whether both run kernels of one generation.
+constexpr bool is_same_generation(const accelerator& a, const accelerator& donor) {
   return a.architecture == donor.architecture ||
          (a.architecture == chip_architecture::blackwell_ultra &&
           donor.architecture == chip_architecture::blackwell);
 }
 
-/// How far apart two machines are: the largest |ln| of the ratios of their dense 16-bit peaks, of
-/// their DRAM bandwidths and of their SMs x clock, of those that both state.
+/// Distance of two machines: the largest |ln| of the ratios of their dense 16-bit peaks, of their
+/// DRAM bandwidths and of their SMs x clock, where both state them.
 /// Test: 0.36 between H100 and H200, 0.82 between H200 and B200.
 constexpr double machine_distance(const accelerator& a, const accelerator& b) {
   double most = 0.0;
   const auto consider = [&most](double x, double y) {
     if (!(x > 0.0 && y > 0.0)) return;
-    const double apart = math::log(x / y);
-    most = (std::max)(most, apart < 0.0 ? -apart : apart);
+    const double distance = math::log(x / y);
+    most = (std::max)(most, distance < 0.0 ? -distance : distance);
   };
   const auto peak16 = [](const accelerator& x) {
     return (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
@@ -160,46 +160,50 @@ constexpr double machine_distance(const accelerator& a, const accelerator& b) {
   return most;
 }
 
-/// What a width between generations grows by where two machines are further apart than the nearest that were
-/// measured: 0.3 for each e-fold of their distance beyond 0.87, the median over ten loans among A100, Hopper, L40S and
-/// B200 (0.25 to 0.35 without those to one of them).
-constexpr double beyond_neighbours(const accelerator& a, const accelerator& donor) {
+/// Additional log_sigma between generations for a distance above 0.87: 0.3 for each e-fold. It is
+/// the median over ten transfers among A100, Hopper, L40S and B200 (0.25 to 0.35 without those to
+/// one of them).
+constexpr double distance_log_sigma(const accelerator& a, const accelerator& donor) {
   return 0.3 * (std::max)(0.0, machine_distance(a, donor) - 0.87);
 }
 
-/// log_sigma that a loan of products states where the donor's own width is no wider: 80 % of what was seen where each
-/// measured machine was predicted from another lie within it. 0.09 within a generation (H100 and H200), and beyond
-/// their distance 0.15 of it. 0.13 between generations (A100, L40S and B200 by their nearest), and more beyond
-/// their distance. Among AMD's 0.21 (MI355X by MI300X's); within a generation none was seen, and no less is taken.
-/// docs/validation/loans.md has the tables.
+/// log_sigma of a transferred GEMM profile, where the source's own is not larger: it covers 80 % of
+/// the errors of each measured machine predicted from another.
+/// Within a generation 0.09 (H100 and H200), and 0.15 of a larger distance. Between generations
+/// 0.13 (A100, L40S and B200 by their nearest), and more with their distance. Among AMD's GPUs 0.21
+/// (MI355X by MI300X's), without any pair within a generation. docs/validation/loans.md has the
+/// tables.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
   if (is_measured_amd(a)) return 0.21;
-  const double apart = machine_distance(a, donor);
-  if (same_generation(a, donor)) return (std::max)(0.09, 0.15 * apart);
-  return 0.13 + beyond_neighbours(a, donor);
+  const double distance = machine_distance(a, donor);
+  if (is_same_generation(a, donor)) return (std::max)(0.09, 0.15 * distance);
+  return 0.13 + distance_log_sigma(a, donor);
 }
-/// The same of attention: between generations prompts 0.17; decode 0.53, which is B200 by H200's alone, but 0.095
-/// where both run FlashAttention-2 (A100 by L40S's and back: what tells them apart is in the law), and more with
-/// the distance as products. Of AMD's attention no loan was measured: that of products.
+/// log_sigma of a transferred attention profile. Between generations prefill has 0.17; decode 0.53,
+/// from B200 by H200's alone, but 0.095 where both run FlashAttention-2 (A100 by L40S's and back:
+/// the law has their difference), and more with the distance as for GEMMs. AMD's attention has that
+/// of GEMMs, without a measured transfer.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
                                               bool of_prefills) {
   const double any = transfer_log_sigma(a, donor);
-  if (same_generation(a, donor) || is_measured_amd(a)) return any;
+  if (is_same_generation(a, donor) || is_measured_amd(a)) return any;
   const auto older = [](const accelerator& x) { return instruction_rows_of(x) < 64.0; };
-  if (!of_prefills && older(donor) && older(a)) return 0.095 + beyond_neighbours(a, donor);
+  if (!of_prefills && older(donor) && older(a)) return 0.095 + distance_log_sigma(a, donor);
   return (std::max)(any, of_prefills ? 0.17 : 0.53);
 }
-/// What a loan adds, in quadrature, for a format that the donor was not measured in: 72 to 87 % are inside of products
-/// in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8 in blocks on L40S.
+/// Uncertainty that a transfer adds, in quadrature, for a format without measurements on the source
+/// GPU. It covers 72 to 87 % of GEMMs in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8
+/// in blocks on L40S.
 inline constexpr double unseen_format_log_sigma = 0.13;
 
 constexpr double in_quadrature(double a, double b) {
   return math::sqrt(a * a + b * b);
 }
 
-/// The profile of another machine, the nearest where none is named: its shares and floors as they are, bandwidths of
-/// caches by SMs x clock, and the slowdown that its energy per FLOP (power limit over dense bf16 peak) means
-/// at the accelerator's own. Errors: a kind of machine that nobody measured.
+/// Profile transferred from another machine, by default the nearest. Shares and floors are equal;
+/// bandwidths of caches scale with SMs x clock; the slowdown follows from the source's energy per
+/// FLOP (power limit over dense bf16 peak) at the accelerator's own.
+/// Errors: a kind of machine without measurements.
 constexpr machine_profile transferred_machine_profile(const accelerator& a,
                                                       const measured_machine& from) {
   const accelerator& donor = from.device();
@@ -229,19 +233,19 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
   return p;
 }
 constexpr machine_profile transferred_machine_profile(const accelerator& a) {
-  return transferred_machine_profile(a, donor_of(a));
+  return transferred_machine_profile(a, gemm_donor_of(a));
 }
 
-/// Its own, or a relative's.
+/// The machine's own profile, or a transferred one.
 constexpr machine_profile machine_profile_of(const accelerator& a) {
-  const measured_machine* own = measured_as(a);
+  const measured_machine* own = measured_machine_of(a);
   return own != nullptr ? *own->machine : transferred_machine_profile(a);
 }
 
-/// The attention profile of the nearest other machine: its times, rate and shares as they are (scaled
-/// by the clock they predicted worse); the L2 as the transferred machine profile has it.
+/// Attention profile of the nearest other machine. Times, rate and shares are equal (scaled by the
+/// clock they predicted worse); the L2 is that of the transferred machine profile.
 constexpr attention_profile transferred_attention_profile(const accelerator& a) {
-  const measured_machine& donor = nearest_relative_of(a);
+  const measured_machine& donor = nearest_donor_of(a);
   attention_profile p = *donor.attention;
   p.name = a.name;
   p.value.l2_bandwidth = {};
@@ -253,29 +257,29 @@ constexpr attention_profile transferred_attention_profile(const accelerator& a) 
   return p;
 }
 
-/// Its own, or a relative's.
+/// The machine's own attention profile, or a transferred one.
 constexpr attention_profile attention_profile_of(const accelerator& a) {
-  const measured_machine* own = measured_as(a);
+  const measured_machine* own = measured_machine_of(a);
   return own != nullptr ? *own->attention : transferred_attention_profile(a);
 }
 
-/// log_sigma of expert blocks between generations: 76 to 83 % of the rows of A100 and B200 are inside, by Triton's
-/// numbers from Hopper and the shares of their nearest relative.
-inline constexpr double lent_experts_log_sigma = 0.3;
+/// log_sigma of expert blocks between generations: it covers 76 to 83 % of the rows of A100 and
+/// B200, by Triton's numbers from Hopper and the shares of their nearest source GPU.
+inline constexpr double transferred_experts_log_sigma = 0.3;
 
-/// The machine profile of an accelerator, as expert kernels reach it. Triton's and CUTLASS's numbers come
-/// from H100 and H200, TensorRT-LLM's from two shapes on B200: elsewhere they are on loan. AITER's stand in the same
-/// tables as its products.
+/// Machine profile for expert kernels. Triton's and CUTLASS's numbers come from H100 and H200,
+/// TensorRT-LLM's from two shapes on B200: on other machines they are transferred. AITER's experts
+/// are in the tables of its GEMMs.
 constexpr machine_profile moe_profile_of(const accelerator& a) {
   machine_profile p = machine_profile_of(a);
-  const measured_machine* own = measured_as(a);
+  const measured_machine* own = measured_machine_of(a);
   if (is_measured_amd(a)) {
     p.log_sigma = aiter_experts_log_sigma;
     p.from = own != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
     return p;
   }
   const bool seen = own == &measured_h100 || own == &measured_h200;
-  p.log_sigma = seen ? 0.096 : lent_experts_log_sigma;
+  p.log_sigma = seen ? 0.096 : transferred_experts_log_sigma;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
   return p;
 }

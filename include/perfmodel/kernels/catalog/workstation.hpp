@@ -1,4 +1,4 @@
-// What RTX PRO 6000 was seen to reach in products and streaming kernels, for itself and for GeForce.
+// Measured GEMMs and element-wise kernels of RTX PRO 6000, also the source of GeForce's profiles.
 #pragma once
 
 #include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
@@ -17,8 +17,8 @@ inline constexpr source workstation_attention{
     basis::transferred, "L40S's attention profile, which has the same kernels"};
 }  // namespace sources
 
-// Printed by tools/fit/fit_workstation.cpp. The floor is of kernels started one by one, without
-// the launch. power_slowdown is at its limit: nothing slows long products beyond the share.
+// Printed by tools/fit/fit_workstation.cpp. The floor is that of kernels started one by one,
+// without the launch. power_slowdown is at its limit: nothing slows long GEMMs beyond the share.
 inline constexpr machine_profile profile_rtx_pro_6000{
     .name = "rtx_pro_6000",
     .donor = &rtx_pro_6000,
@@ -39,7 +39,7 @@ inline constexpr machine_profile profile_rtx_pro_6000{
     .log_sigma = 0.090,
     .from = &sources::workstation_gemm};
 
-/// L40S's but for the L2, stated as wide as between architectures.
+/// L40S's except for the L2; log_sigma as between architectures.
 inline constexpr attention_profile attention_rtx_pro_6000 = [] {
   attention_profile p = attention_l40s;
   p.name = "rtx_pro_6000";
@@ -49,29 +49,30 @@ inline constexpr attention_profile attention_rtx_pro_6000 = [] {
   return p;
 }();
 
-/// A chunk beside decodes on RTX PRO 6000, printed by the same program. Standard errors: 0.08 us, 0.04 us,
-/// 0.009 us, 0.0013, 0.005.
+/// Prefill chunk with decodes on RTX PRO 6000, printed by the same program. Standard errors: 0.08
+/// us, 0.04 us, 0.009 us, 0.0013, 0.005.
 inline constexpr mixed_attention_parameters mixed_attention_rtx_pro_6000{.floor = 3.041 * us,
                                                                          .tile_latency = 1.741 * us,
                                                                          .idle_tile = 0.3693 * us,
                                                                          .matrix_share = 0.6217,
                                                                          .tail = 0.4901};
-/// vLLM 0.19's small kernels on it, printed by the same program. Standard errors: 0.015 us, 0.011, 0.5 us,
-/// 0.07. What writes keys and values to the cache was not measured.
-inline constexpr elementwise_kernels small_kernels_rtx_pro_6000{.name = "vllm_0_19",
-                                                                .residual = true,
-                                                                .rotary = true,
-                                                                .head_norm = true,
-                                                                .activation = true,
-                                                                .sampler = true,
-                                                                .kernel_time = 2.343 * us,
-                                                                .head_norm_cycles = 0.8585,
-                                                                .sampler_floor = 18.56 * us,
-                                                                .sampler_passes = 2.775};
-/// Its streaming kernels alone, printed by the same program. Standard errors: 0.015 us, 0.009 us.
-inline constexpr memory_bound_kernels streaming_rtx_pro_6000{
+/// vLLM 0.19's element-wise kernels on it, printed by the same program. Standard errors: 0.015 us,
+/// 0.011, 0.5 us, 0.07. The kernel that writes keys and values to the cache was not measured.
+inline constexpr elementwise_kernels elementwise_kernels_rtx_pro_6000{.name = "vllm_0_19",
+                                                                      .residual = true,
+                                                                      .rotary = true,
+                                                                      .head_norm = true,
+                                                                      .activation = true,
+                                                                      .sampler = true,
+                                                                      .kernel_time = 2.343 * us,
+                                                                      .head_norm_cycles = 0.8585,
+                                                                      .sampler_floor = 18.56 * us,
+                                                                      .sampler_passes = 2.775};
+/// Its kernels as a benchmark runs them, printed by the same program. Standard errors: 0.015 us,
+/// 0.009 us.
+inline constexpr memory_bound_kernels memory_bound_kernels_rtx_pro_6000{
     .name = "vllm_0_19", .kernel_time = 2.343 * us, .serial_lookup_time = 0.2922 * us};
-/// 80 % of |ln(measured / predicted)| of models held out are below z90 times this.
+/// 80 % of |ln(measured / predicted)| of held-out models are below z90 times this.
 inline constexpr double mixed_attention_log_sigma = 0.091;
 
 }  // namespace perfmodel::catalog

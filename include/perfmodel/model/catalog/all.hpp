@@ -1,4 +1,4 @@
-// Every model of the catalogue, by name, with where its shapes and its published size were read.
+// Models of the catalogue by name, with the sources of their shapes and published sizes.
 #pragma once
 
 #include <perfmodel/hardware/fact.hpp>
@@ -16,9 +16,9 @@
 
 namespace perfmodel::catalog {
 
-/// One row of `models`. `published_parameters` is somebody else's count of the language model's
-/// parameters; `how` is the basis of the shapes: vendor where the maker's own config.json was read
-/// (or a copy of it), derived where it was put together from sources that the text names.
+/// Row of `models`. `published_parameters` is a published count of the language model's parameters.
+/// `how` is the basis of the shapes: vendor where the maker's own config.json (or a copy of it) was
+/// read, derived where several sources were combined.
 struct model_entry {
   const transformer* model;
   const char* key;
@@ -87,7 +87,7 @@ inline constexpr model_entry models[] = {
      "v0.3",
      7248023552, basis::vendor},
     {&mistral_7b_v0_1, "mistral_7b_v0_1",
-     "shapes: copies of mistralai/Mistral-7B-v0.1 config.json; parameters: Hugging Face, "
+     "shapes: copy of mistralai/Mistral-7B-v0.1 config.json; parameters: Hugging Face, "
      "safetensors total",
      7241732096, basis::vendor},
     {&mistral_small_3_24b, "mistral_small_3_24b",
@@ -115,7 +115,7 @@ inline constexpr model_entry models[] = {
      "preset metadata, text part, 64 rows of vocabulary fewer",
      11765788416, basis::vendor},
     {&gemma_3_27b, "gemma_3_27b",
-     "shapes: two partial copies of google/gemma-3-27b config.json; parameters: KerasHub preset "
+     "shapes: partial copy of google/gemma-3-27b config.json; parameters: KerasHub preset "
      "metadata, text part, 64 "
      "rows of vocabulary fewer",
      27009002240, basis::derived},
@@ -135,16 +135,16 @@ inline constexpr model_entry models[] = {
      "model (README_WEIGHTS: 671e9, 36.6e9 active)",
      671026419200, basis::vendor},
     {&deepseek_r1, "deepseek_r1",
-     "shapes: those of DeepSeek-V3, whose checkpoint has the same totals by type; parameters: as "
+     "shapes: those of DeepSeek-V3; its checkpoint has the same totals by type; parameters: as "
      "DeepSeek-V3",
      671026419200, basis::derived},
     {&deepseek_v2_lite, "deepseek_v2_lite",
-     "shapes: two public copies of deepseek-ai/DeepSeek-V2-Lite config.json; parameters: Hugging "
+     "shapes: copy of deepseek-ai/DeepSeek-V2-Lite config.json; parameters: Hugging "
      "Face, safetensors "
      "total",
      15706484224, basis::vendor},
     {&phi_3_mini, "phi_3_mini",
-     "shapes: copies of microsoft/Phi-3-mini-4k-instruct config.json; parameters: Hugging Face, "
+     "shapes: copy of microsoft/Phi-3-mini-4k-instruct config.json; parameters: Hugging Face, "
      "safetensors total",
      3821079552, basis::vendor},
     {&phi_4, "phi_4",

@@ -74,8 +74,8 @@ inline constexpr transformer deepseek_v2_lite{
     .max_context = 163840,
 };
 
-// DeepSeek-V4: a window of 128 tokens beside entries that stand for 4 or for 128 of them each, experts
-// in MXFP4 and the rest in fp8. Left out: the hyper-connections of its residual stream.
+// DeepSeek-V4: a window of 128 tokens and compressed entries for 4 or 128 tokens each, experts in
+// MXFP4 and the rest in fp8. Left out: the hyper-connections of its residual stream.
 
 constexpr compressed_attention_shape deepseek_v4_attention(std::optional<double> ratio) {
   compressed_attention_shape a{.query_heads = 64,

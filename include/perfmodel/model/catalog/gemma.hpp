@@ -58,8 +58,8 @@ inline constexpr transformer gemma_3_27b{
     .max_context = 131072,
 };
 
-// Google's Gemma 4 with experts: a dense network beside them in every layer, layers without a window
-// with wider and fewer heads whose values are their keys.
+// Google's Gemma 4 with experts and a dense network in every layer. Layers without a window have
+// fewer, larger heads and use their keys as values.
 
 inline constexpr transformer gemma_4_26b_a4b = [] {
   const attention_shape windowed{

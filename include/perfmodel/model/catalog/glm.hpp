@@ -1,5 +1,5 @@
-// Z.ai's GLM-5: DeepSeek-V3.2's layer with heads of its own. In GLM-5.2 four layers share the tokens
-// that an indexer chose.
+// Z.ai's GLM-5: DeepSeek-V3.2's layer with heads of its own. In GLM-5.2 four layers share the
+// tokens that an indexer chose.
 #pragma once
 
 #include <perfmodel/model/catalog/deepseek.hpp>

@@ -1,5 +1,5 @@
-// Moonshot AI's Kimi: DeepSeek-V3's layer with fewer heads and more experts in K2; in K3 three layers
-// of Kimi Delta Attention to one of MLA, and experts on half of the hidden width.
+// Moonshot AI's Kimi: DeepSeek-V3's layer with fewer heads and more experts in K2; in K3 three
+// layers of Kimi Delta Attention to one of MLA, and experts on half of the hidden width.
 #pragma once
 
 #include <perfmodel/model/catalog/deepseek.hpp>
@@ -40,8 +40,8 @@ inline constexpr transformer kimi_k2_5 = [] {
   return m;
 }();
 
-/// Left out: attention residuals (a mix of earlier blocks' results before each part), and the norm of
-/// the experts' latent. Its tower has 401 M without its projector.
+/// Left out: attention residuals (a mix of earlier blocks' results before each part), and the norm
+/// of the experts' latent. Its tower has 401 M without its projector.
 inline constexpr transformer kimi_k3 = [] {
   recurrent_shape delta{.kind = recurrence::kimi_delta,
                         .key_heads = 96,

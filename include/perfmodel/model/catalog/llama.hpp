@@ -83,8 +83,8 @@ inline constexpr transformer llama_3_2_1b{
     .max_context = 131072,
 };
 
-// Meta's Llama 4: three layers that attend within chunks of 8192 tokens to one that attends to all, one
-// expert of sixteen beside a shared one. Left out: its vision tower.
+// Meta's Llama 4: three layers with attention in chunks of 8192 tokens to one with full attention,
+// and one of sixteen experts plus a shared one. Left out: its vision tower.
 
 inline constexpr attention_shape llama_4_attention{
     .query_heads = 40, .kv_heads = 8, .head_dim = 128};

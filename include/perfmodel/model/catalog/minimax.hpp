@@ -1,5 +1,5 @@
-// MiniMax's models: norms over all heads in M2; in M3 all layers but the first three attend to 16 blocks
-// of 128 tokens that small heads choose.
+// MiniMax's models: norms over all heads in M2; in M3 all layers but the first three attend to 16
+// blocks of 128 tokens that small heads choose.
 #pragma once
 
 #include <perfmodel/model/catalog/deepseek.hpp>
@@ -43,7 +43,8 @@ inline constexpr transformer minimax_m3{
     .mtp = layer_shape{1, minimax_m3_attention, minimax_m3_experts},
 };
 
-// Xiaomi's MiMo-V2-Flash: windows of 128 tokens with more KV heads and sinks, values narrower than keys.
+// Xiaomi's MiMo-V2-Flash: windows of 128 tokens with more KV heads and sinks, values narrower than
+// keys.
 
 inline constexpr attention_shape mimo_v2_attention{
     .query_heads = 64, .kv_heads = 4, .head_dim = 192, .value_dim = 128};

@@ -1,5 +1,5 @@
-// NVIDIA's Nemotron models: blocks that stand alone, of Mamba-2, attention, dense networks and experts;
-// and a Llama 3.3 whose layers were thinned one by one.
+// NVIDIA's Nemotron models: blocks with one part each (Mamba-2, attention, dense networks or
+// experts), and a Llama 3.3 pruned layer by layer.
 #pragma once
 
 #include <perfmodel/model/transformer.hpp>
@@ -62,7 +62,8 @@ inline constexpr transformer nemotron_h_56b = [] {
   return m;
 }();
 
-/// 49 of its 80 layers have attention. Their order is left out: so is which network goes with which.
+/// 49 of its 80 layers have attention. Their order is left out: so is which network goes with
+/// which.
 inline constexpr transformer llama_3_3_nemotron_super_49b{
     .name = "llama_3_3_nemotron_super_49b",
     .hidden = 8192,

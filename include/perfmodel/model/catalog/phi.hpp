@@ -6,7 +6,7 @@
 
 namespace perfmodel::catalog {
 
-/// The 4k version, whose window of 2047 is half its context.
+/// The 4k version; its window of 2047 is half its context.
 inline constexpr transformer phi_3_mini{
     .name = "phi_3_mini",
     .hidden = 3072,

@@ -80,8 +80,8 @@ inline constexpr transformer qwen_3_235b_a22b{
     .max_context = 40960,
 };
 
-// Alibaba's Qwen3.5 and 3.6: three layers of Gated DeltaNet to one of attention with an output gate;
-// and Qwen3-VL, which is Qwen 3 behind a vision tower.
+// Alibaba's Qwen3.5 and 3.6: three layers of Gated DeltaNet to one of attention with an output
+// gate; and Qwen3-VL, which is Qwen 3 behind a vision tower.
 
 /// 16 key heads; the states are kept in fp32.
 constexpr recurrent_shape qwen_3_5_delta_net(double value_heads) {

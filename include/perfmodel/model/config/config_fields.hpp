@@ -1,5 +1,5 @@
-// Typed reads from a JSON object that somebody else wrote: every refusal names the field, what it
-// holds and what is allowed.
+// Typed reads from a JSON object of unknown content: every refusal names the field, its value and
+// the allowed values.
 #pragma once
 
 #include <initializer_list>
@@ -24,12 +24,12 @@ class config_fields {
     }
   }
 
-  /// Named at all, null included.
+  /// True where the field is named, null included.
   bool names(const char* key) const { return object_->contains(key); }
-  /// Named, and not null.
+  /// True where the field is named and not null.
   bool has(const char* key) const { return names(key) && !object_->at(key).is_null(); }
-  /// The first of these names that is named and not null, else the first: fields have other names in
-  /// other families.
+  /// First of these names that is present and not null, else the first: families name fields
+  /// differently.
   const char* either(std::initializer_list<const char*> keys) const {
     for (const char* key : keys) {
       if (has(key)) return key;
@@ -89,7 +89,7 @@ class config_fields {
     return at(key);
   }
   bool has_list(const char* key) const { return has(key) && at(key).is_array(); }
-  /// A list with an entry for each of so many layers.
+  /// List with an entry for each of `layers` layers.
   const Json& list_for(const char* key, std::size_t layers) const {
     const Json& entries = list(key);
     if (entries.size() != layers) {

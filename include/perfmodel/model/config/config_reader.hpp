@@ -9,9 +9,9 @@
 
 namespace perfmodel::detail {
 
-/// Blocks of four square projections and a feed-forward of two matrices (three where it is gated), the
-/// patches' projection, positions, and a projector to the language model that joins `merged` patches:
-/// in two matrices, for each of the places it is used at.
+/// Parameters of a vision tower: blocks of four square projections and a feed-forward of two
+/// matrices (three where it is gated), the patches' projection, positions, and a projector that
+/// joins `merged` patches. The projector has two matrices at each of its uses.
 struct encoder_widths {
   double layers = 0, hidden = 0, intermediate = 0, attention = 0, patch = 0, positions = 0;
   double merged = 1, mergers = 1;
@@ -26,7 +26,7 @@ inline double encoder_parameters(const encoder_widths& w, double text_hidden) {
          w.mergers * merger;
 }
 
-/// A tower for sound as Whisper's (d_model wide, two convolutions in front); 0 where the file has none,
+/// Audio tower like Whisper's (d_model wide, two convolutions in front); 0 where the file has none,
 /// or another kind. Source: Radford et al. 2022 (arXiv 2212.04356), section 2.2.
 template <class Json>
 double sound_parameters(const config_fields<Json>& root, double text_hidden) {
@@ -41,10 +41,11 @@ double sound_parameters(const config_fields<Json>& root, double text_hidden) {
          width * text_hidden;
 }
 
-/// The towers of a multimodal file; nothing where it has none, or some whose widths it does not give.
+/// Towers of a multimodal file; empty where it has none, or where it lacks their dimensions.
 /// Source: the vision modules of huggingface/transformers (qwen3_vl, gemma4, llama4) and vLLM's
-/// kimi_k25_vit.py. Leaves out: biases (1 %), towers for sound of another kind than Whisper's.
-/// Test: Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; Whisper large-v3's encoder, 636.8 M, in 1 %.
+/// kimi_k25_vit.py. Leaves out: biases (1 %), audio towers of another kind than Whisper's.
+/// Test: Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; Whisper large-v3's encoder, 636.8 M,
+/// in 1 %.
 template <class Json>
 std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double text_hidden) {
   const config_fields<Json> root =

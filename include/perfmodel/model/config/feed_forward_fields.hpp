@@ -1,14 +1,14 @@
-// The feed-forward of a layer from the fields of a config.json: dense, or experts, and where which.
+// Feed-forward of a layer from the fields of a config.json: dense, or experts in some layers.
 #pragma once
 
 #include <perfmodel/model/config/mixer_fields.hpp>
 #include <perfmodel/model/config/recurrent_fields.hpp>
 
-// Which layers of a config.json have experts.
+// Layers of a config.json that have experts.
 
 namespace perfmodel::detail {
 
-/// Whether a layer has experts, by the field that its family counts or lists them with.
+/// True where a layer has experts, by the field that its family counts or lists them with.
 template <class Json>
 class expert_rule {
  public:
@@ -102,7 +102,7 @@ const char* expert_count_key(const config_fields<Json>& own) {
   return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
 }
 
-/// Of experts for text and others for images, those for text, which a file names first (Ernie 4.5 VL).
+/// Text experts in a file that lists experts for text and for images, text first (Ernie 4.5 VL).
 template <class Json>
 double text_entry(const config_fields<Json>& own, const char* key) {
   if (own.list(key).size() != 2) own.refuse(key, "a number, or two of them: for text, for images");
@@ -138,7 +138,8 @@ double same_for_all(const config_view<Json>& c, const char* key, double least, d
   return first;
 }
 
-/// Whether a layer has the cache of an earlier one, and twice the width in its place (Gemma 4 E2B).
+/// True where a layer uses the cache of an earlier one and has twice the width instead (Gemma 4
+/// E2B).
 template <class Json>
 bool is_double_wide(const config_view<Json>& c, std::size_t layer) {
   if (!c.own.flag_or("use_double_wide_mlp", false)) return false;
@@ -146,7 +147,8 @@ bool is_double_wide(const config_view<Json>& c, std::size_t layer) {
          c.layers - c.own.whole_or("num_kv_shared_layers", 0, 0, c.layers);
 }
 
-/// LFM2: of the width named, two thirds for a gated network, times a factor, up to the next multiple.
+/// LFM2: two thirds of the named width for a gated network, times a factor, up to the next
+/// multiple.
 template <class Json>
 double adjusted_width(const config_fields<Json>& own, double width) {
   if (!own.flag_or("block_auto_adjust_ff_dim", false)) return width;
@@ -194,7 +196,7 @@ expert_shape experts_of(const config_view<Json>& c) {
       {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"});
   e.intermediate = own.has_list(expert_count_key(own)) ? text_entry(own, width)
                                                        : same_for_all(c, width, 1, most_width);
-  // Of the experts a token chooses, some do nothing (LongCat): so many do, on average.
+  // Some of LongCat's experts do nothing: top_k counts the active ones, on average.
   if (const double idle = own.whole_or("zero_expert_num", 0, 0, most_width); idle > 0)
     e.top_k *= e.experts / (e.experts + idle);
   const char* const count = own.either(
@@ -210,7 +212,8 @@ expert_shape experts_of(const config_view<Json>& c) {
   }
   if (own.has("intermediate_size_mlp")) beside = e.intermediate;       // Llama 4
   if (own.flag_or("parallel_attn_mlp_res", false)) beside = c.hidden;  // Arctic
-  // A dense network beside: Gemma 4, Grok-2, and of LongCat's two parts of a layer the first.
+  // A dense network in addition to experts: Gemma 4, Grok-2, and the first of LongCat's two parts
+  // of a layer.
   if (own.flag_or("enable_moe_block", false) || own.flag_or("residual_moe", false)) {
     beside = own.whole("intermediate_size", 1, most_width);
   }
@@ -231,7 +234,8 @@ expert_shape experts_of(const config_view<Json>& c) {
   return e;
 }
 
-/// One block of Nemotron-NAS's block_configs: it has its own KV heads and width, or leaves a part out.
+/// One block of Nemotron-NAS's block_configs: it has its own KV heads and width, or leaves a part
+/// out.
 template <class Json>
 layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json> block(c.own.entry("block_configs", layer), "block_configs");

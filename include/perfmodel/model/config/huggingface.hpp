@@ -7,15 +7,15 @@
 
 namespace perfmodel {
 
-/// What a config.json says. `weights` is the format of most weights, `stored` that of each part, `kv`
-/// that of the cache where the checkpoint has a scheme for it.
+/// Contents of a config.json. `weights` is the format of most weights, `stored` that of each part,
+/// `kv` that of the cache where the checkpoint has a scheme for it.
 struct model_config {
   transformer model{};
   storage_format weights{};
   weight_storage stored{};
   std::optional<storage_format> kv{};
   std::string architecture;   ///< architectures[0], or model_type where that is missing
-  bool known_family = false;  ///< else the fields alone were read, and nothing else assumed
+  bool known_family = false;  ///< false: only the file's fields count
 };
 
 namespace detail {
@@ -30,8 +30,8 @@ config_fields<Json> language_part(const config_fields<Json>& root, bool& nested)
   nested = false;
   return root;
 }
-/// The language model's object with the fields of its attention and feed-forward on one level with the
-/// others (DBRX, MPT put them into objects of their own).
+/// Object of the language model with its attention and feed-forward fields on one level (DBRX and
+/// MPT nest them).
 template <class Json>
 Json on_one_level(const config_fields<Json>& own) {
   Json out = own.all();
@@ -47,13 +47,14 @@ Json on_one_level(const config_fields<Json>& own) {
 }
 }  // namespace detail
 
-/// The model that a config.json describes; its text part where it is multimodal. `name` is what to
-/// call it (by default its architecture). Fields are read by what they mean, whatever the family;
-/// what a known family's configuration class in huggingface/transformers fills in is filled in here.
-/// `quantization` is the hf_quant_config.json beside it, where there is one.
+/// Reads the model of a config.json; its text part where it is multimodal. `name` names the model
+/// (by default its architecture).
+/// Fields are read by meaning, independent of the family; a known family also has the defaults of
+/// its configuration class in huggingface/transformers. `quantization` is an hf_quant_config.json
+/// of the same checkpoint, if any.
 /// Leaves out: audio towers, rotary scaling, residual variants (AltUp, hyper-connections).
 /// Errors: invalid_config for a field that is missing, of the wrong type, out of range, or in
-/// contradiction to another; unknown_architecture where that is so and the family is not known.
+/// contradiction to another; unknown_architecture for such a field in an unknown family.
 /// Test: every config.json in tests/data/configs reads to the catalogue's model, field by field.
 template <class Json>
 model_config from_config(const Json& json, std::string_view name = {},

@@ -1,5 +1,5 @@
-// Which kind each layer of a config.json is: from lists, patterns and intervals, whatever a family
-// calls them.
+// Roles of the layers of a config.json, from lists, patterns and intervals under any family's
+// names.
 #pragma once
 
 #include <algorithm>
@@ -10,8 +10,8 @@ namespace perfmodel::detail {
 
 inline constexpr double most_layers = 10000, most_width = 1e8;
 
-/// both: a recurrent mixer and full attention beside each other (Falcon-H1), as two layers, of which the
-/// second has the feed-forward.
+/// Mixers of a layer. `both` is a recurrent mixer parallel to full attention (Falcon-H1), read as
+/// two layers; the second has the feed-forward.
 enum class mixer_role { full, window, chunk, recurrent, both, none };
 enum class feed_role { by_rule, dense, experts, none };  ///< by_rule: the fields of the experts say
 
@@ -40,7 +40,8 @@ inline constexpr role_name role_names[] = {
     {"moe", {mixer_role::none, feed_role::experts}},
 };
 
-/// A list of names, one a layer. In layers_block_type the blocks of Nemotron-H stand alone.
+/// Roles from a list of names, one per layer. In layers_block_type the blocks of Nemotron-H have
+/// one part each.
 template <class Json>
 layer_roles listed_roles(const config_fields<Json>& own, const char* key, std::size_t layers) {
   layer_roles roles;
@@ -73,7 +74,7 @@ layer_roles listed_roles(const config_fields<Json>& own, const char* key, std::s
   return roles;
 }
 
-/// Nemotron-H: a letter a layer, each a block alone.
+/// Roles from Nemotron-H's pattern: a letter per layer, each a block with one part.
 template <class Json>
 layer_roles pattern_roles(const config_fields<Json>& own, const char* key) {
   layer_roles roles;

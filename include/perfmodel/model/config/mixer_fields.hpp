@@ -1,18 +1,18 @@
-// The mixer of a layer from the fields of a config.json, by what they mean.
+// Mixer of a layer from the fields of a config.json, by their meaning.
 #pragma once
 
 #include <perfmodel/model/config/recurrent_fields.hpp>
 
 namespace perfmodel::detail {
 
-/// A width that is so many heads of something.
+/// Number of heads of a projection.
 template <class Json>
 double heads_of(const config_fields<Json>& f, const char* key,
                 const std::optional<double>& preset) {
   return preset ? f.whole_or(key, *preset, 1, most_width) : f.whole(key, 1, most_width);
 }
 
-/// The sparse attentions that choose their tokens.
+/// Indexer of a sparse attention.
 template <class Json>
 std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
@@ -46,8 +46,8 @@ std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::siz
   return x;
 }
 
-/// Fields of full layers and of those with a window may have other names: MiMo-V2's swa_..., Gemma 4's
-/// global_..., Step-3.5's attention_other_setting.
+/// Fields of full layers and of those with a window may have other names: MiMo-V2's swa_..., Gemma
+/// 4's global_..., Step-3.5's attention_other_setting.
 template <class Json>
 void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a) {
   const config_fields<Json>& own = c.own;
@@ -88,7 +88,7 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   a.query_rank = f.whole_or("share_q_dim", std::optional<double>(), 1, most_width);
 }
 
-/// Of so many layers in turn the first has a cache, which the others use (Hunyuan-Large).
+/// True in layers that use the cache of the first layer of their group (Hunyuan-Large).
 template <class Json>
 bool shares_by_groups(const config_view<Json>& c, std::size_t layer) {
   if (!c.own.flag_or("use_cla", false)) return false;

@@ -1,4 +1,4 @@
-// What a family of models has that its config.json does not say.
+// Defaults of a model family that its config.json does not state.
 #pragma once
 
 #include <perfmodel/model/config/config_fields.hpp>
@@ -6,13 +6,13 @@
 
 namespace perfmodel {
 
-/// Which layers have the window of a file that lists no layers.
+/// Layers with a sliding window, in a file that lists no layers.
 enum class window_rule {
-  all_layers,   ///< where the file names a window
-  none,         ///< whatever the file names (Llama, Gemma, Phi)
-  switched_on,  ///< from max_window_layers on, where use_sliding_window says so (Qwen)
+  all_layers,   ///< all, if the file names a window
+  none,         ///< none, whether or not the file names a window (Llama, Gemma, Phi)
+  switched_on,  ///< from max_window_layers on, with use_sliding_window (Qwen)
   every_other,  ///< layers 0, 2, 4 ... (Gemma 2, gpt-oss)
-  pattern,      ///< all but each sixth, or what sliding_window_pattern says (Gemma 3)
+  pattern,      ///< all but each sixth, or by sliding_window_pattern (Gemma 3)
 };
 
 /// The defaults of a family's configuration class in huggingface/transformers, and what its layers
@@ -33,15 +33,15 @@ struct model_family {
   bool router_bias = false;
   bool expert_bias = false;
   bool shared_gate = false;
-  bool doubled = false;    ///< the width that the file names is the gate's and the other's together
-  bool recurrent = false;  ///< every mixer is; a Mamba has no feed-forward beside it
+  bool doubled = false;    ///< the named width is that of gate and up together
+  bool recurrent = false;  ///< every mixer is recurrent; a Mamba has no feed-forward
   double norms_per_layer = 2;
   window_rule windows = window_rule::all_layers;
-  std::optional<double> window{};     ///< where the file does not name the field
-  std::optional<double> kv_heads{};   ///< likewise; none: as many as query heads
-  std::optional<double> head_dim{};   ///< likewise; none: hidden_size / num_attention_heads
-  std::optional<double> expansion{};  ///< of a feed-forward whose width the file does not name
-  std::optional<double> extra_positions{};  ///< positions are learned: of the context, and so many
+  std::optional<double> window{};     ///< default of a missing field
+  std::optional<double> kv_heads{};   ///< default of a missing field; empty: as many as query heads
+  std::optional<double> head_dim{};   ///< default of a missing field; empty: hidden / heads
+  std::optional<double> expansion{};  ///< default feed-forward width over hidden
+  std::optional<double> extra_positions{};  ///< learned positions beyond the context
 };
 
 /// GPT-2's kind of layer: LayerNorm, every projection biased, two matrices and no gate.
@@ -178,7 +178,7 @@ inline constexpr model_family known_families[] = {
     {.type = "starcoder2", .norm_bias = true, .gated = false, .windows = window_rule::none},
 };
 
-/// Names that architectures[0] may have, of files whose model_type is missing or another.
+/// Values of architectures[0] for files with a missing or different model_type.
 struct known_architecture {
   const char* name;
   const char* type;
@@ -211,7 +211,7 @@ inline constexpr known_architecture known_architectures[] = {
 
 namespace detail {
 
-/// The family of a model_type: without _text, and of a vision model that of its language model.
+/// Family of a model_type: without _text, and for a vision model that of its language model.
 constexpr const model_family* family_of_type(std::string_view type) {
   constexpr std::string_view text = "_text";
   if (type.ends_with(text)) type.remove_suffix(text.size());
@@ -224,7 +224,8 @@ constexpr const model_family* family_of_type(std::string_view type) {
   return nullptr;
 }
 
-/// What a text_config may leave out, because transformers fills it in from the family's class.
+/// Fields that a text_config may leave out, since transformers fills them in from the family's
+/// class.
 struct shape_defaults {
   std::optional<double> layers{}, hidden{}, intermediate{}, vocabulary{}, heads{}, context{};
 };

@@ -1,4 +1,4 @@
-// How a Hugging Face checkpoint stores its weights: "torch_dtype" and "quantization_config".
+// Weight storage of a Hugging Face checkpoint: "torch_dtype" and "quantization_config".
 #pragma once
 
 #include <cstddef>
@@ -8,11 +8,12 @@
 #include <string_view>
 #include <vector>
 
-// Names of modules that a checkpoint leaves as they were: globs, parts of names, simple patterns.
+// Patterns of modules that a checkpoint leaves unquantised: globs, parts of names, simple
+// expressions.
 
 namespace perfmodel::detail {
 
-/// Whether `text` is `pattern`, in which * stands for anything. Linear in both.
+/// True where `text` matches `pattern`; * matches anything. Linear in both.
 constexpr bool glob_matches(std::string_view pattern, std::string_view text) {
   std::size_t p = 0, t = 0, star = std::string_view::npos, resume = 0;
   while (t < text.size()) {
@@ -33,8 +34,8 @@ constexpr bool glob_matches(std::string_view pattern, std::string_view text) {
   return p == pattern.size();
 }
 
-/// The globs that a regular expression of such a list comes to: .* is *, \. a dot, (a|b) two globs,
-/// ends are open unless ^ or $ closes them. What else it may hold stands for anything.
+/// Globs of a regular expression: .* is *, \. a dot, (a|b) two globs; ends are open unless ^ or $
+/// closes them. Other syntax matches anything.
 inline std::vector<std::string> globs_of(std::string_view regex) {
   std::vector<std::string> out{regex.starts_with('^') ? "" : "*"};
   if (regex.starts_with('^')) regex.remove_prefix(1);
@@ -73,8 +74,8 @@ inline std::vector<std::string> globs_of(std::string_view regex) {
   return out;
 }
 
-/// Whether a list of such patterns names a module: "re:..." is a regular expression, a * makes a glob,
-/// anything else is the module itself, a parent of it, or a part of its name between dots.
+/// True where a list of patterns names a module. "re:..." is a regular expression, a * makes a
+/// glob. Anything else is the module itself, a parent of it, or a part of its name between dots.
 inline bool pattern_names(std::string_view pattern, std::string_view module) {
   if (pattern.starts_with("re:")) {
     for (const std::string& glob : globs_of(pattern.substr(3))) {
@@ -113,7 +114,7 @@ number_format config_dtype(const config_fields<Json>& own, const config_fields<J
 }
 
 /// Integer weights in groups: a 16-bit scale per group, and a zero point of as many bits as a
-/// weight. A group of -1 is a whole row, whose scale weighs less than a hundredth of a bit.
+/// weight. A group of -1 is a whole row; its scale weighs less than a hundredth of a bit.
 template <class Json>
 storage_format integer_groups(const config_fields<Json>& q, const char* bits_key,
                               const char* group_key, bool zero_points) {
@@ -161,7 +162,8 @@ storage_format modelopt(const config_fields<Json>& q, const char* key) {
   q.refuse(key, "FP8, FP8_PB_WO, NVFP4, W4A16_NVFP4, MXFP8, W4A16_AWQ, MIXED_PRECISION");
 }
 
-/// Modules that stand for each part of a model: of attention its way back, which of MLA has most weights.
+/// Modules that represent each part of a model; for attention its output projection, which has most
+/// weights in MLA.
 inline constexpr const char* attention_modules[] = {"self_attn.o_proj", "linear_attn.out_proj",
                                                     "mixer.o_proj", "mixer.out_proj"};
 inline constexpr const char* linear_modules[] = {"mlp.gate_proj",
@@ -186,8 +188,8 @@ std::vector<std::string> patterns_of(const config_fields<Json>& q, const char* k
   return out;
 }
 
-/// Whether most layers have a module of this part left out: the first of its names that any pattern
-/// names decides, in a layer in the middle and in the last but one.
+/// True where most layers leave a module of this part unquantised. The first of its names that any
+/// pattern matches decides, in a middle layer and in the last but one.
 template <std::size_t N>
 bool leaves_out(const std::vector<std::string>& patterns, const char* const (&modules)[N],
                 double layers) {
@@ -241,7 +243,7 @@ weight_storage mixed_precision(const config_fields<Json>& q, number_format wide)
 
 }  // namespace detail
 
-/// What a checkpoint stores: its weights, and its KV cache where it has a scheme for that.
+/// Storage of a checkpoint: its weights, and its KV cache where it has a scheme for that.
 struct checkpoint_storage {
   weight_storage weights{};
   std::optional<storage_format> kv{};
@@ -278,7 +280,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
   q.refuse("quant_method", "fp8, mxfp4, gptq, awq, bitsandbytes, compressed-tensors, modelopt");
 }
 
-/// Of one quantisation section, whichever file it stands in.
+/// Reads one quantisation section of either file.
 template <class Json>
 void read_quantization(const config_fields<Json>& q, const std::string& method, bool has_experts,
                        double layers, checkpoint_storage& out) {
@@ -311,18 +313,23 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
 
 /// Storage from the quantization_config of a config.json:
 ///   fp8                 8 bits; with weight_block_size [a, b] a 32-bit scale per a x b block
-///   mxfp4               the experts alone: 4 bits and an 8-bit scale per 32 (OCP MX 1.0, section 5)
+///   mxfp4               the experts alone: 4 bits and an 8-bit scale per 32 (OCP MX 1.0, section
+/// 5)
 ///   gptq, awq           int4 or int8, a 16-bit scale and a zero point per group_size
-///   bitsandbytes        8 bits, or 4 bits and a scale per 64: 32 bits, or 8 + 32/256 when quantised
+///   bitsandbytes        8 bits, or 4 bits and a scale per 64: 32 bits, or 8 + 32/256 when
+/// quantised
 ///                       twice (QLoRA, arXiv 2305.14314, section 3)
 ///   compressed-tensors  its first group of settings, and the modules to ignore
-///   modelopt            FP8, NVFP4 with an 8-bit scale per 16, or MIXED_PRECISION module by module;
-///                       also from hf_quant_config.json, `other`, which stands beside the config.json
-/// expert_dtype fp4 (DeepSeek-V4) is MXFP4 experts. Embeddings, head, norms, biases and routers stay
-/// in the dtype. A part (attention, feed-forwards, experts) is left out where most of its layers are.
-/// Leaves out: per-tensor scales, GPTQ's column order (g_idx), outliers kept at 16 bits, a quantised
-/// head. Errors: invalid_config. Tests: bits per weight of each method; DeepSeek-V3 8.001953125,
-/// gpt-oss 4.25 in experts and 16 elsewhere; Kimi-K2.6-NVFP4's experts alone.
+///   modelopt            FP8, NVFP4 with an 8-bit scale per 16, or MIXED_PRECISION module by
+/// module;
+///                       also from hf_quant_config.json (`other`) of the checkpoint
+/// expert_dtype fp4 (DeepSeek-V4) is MXFP4 experts. Embeddings, head, norms, biases and routers
+/// stay in the dtype. A part (attention, feed-forwards, experts) is unquantised where most of its
+/// layers are.
+/// Leaves out: per-tensor scales, GPTQ's column order (g_idx), outliers in 16 bits, a quantised
+/// head.
+/// Errors: invalid_config. Tests: bits per weight of each method; DeepSeek-V3 8.001953125, gpt-oss
+/// 4.25 in experts and 16 elsewhere; Kimi-K2.6-NVFP4's experts alone.
 template <class Json>
 checkpoint_storage storage_from_config(const config_fields<Json>& own,
                                        const config_fields<Json>& root, bool has_experts,

@@ -1,11 +1,11 @@
-// The recurrent mixer of a layer from the fields of a config.json, by the names that its kind has them.
+// Recurrent mixer of a layer from the fields of a config.json, by the names of its kind.
 #pragma once
 
 #include <perfmodel/model/config/layer_roles.hpp>
 
 namespace perfmodel::detail {
 
-/// What all parts of a file are read with.
+/// Context of all field readers of a file.
 template <class Json>
 struct config_view {
   const config_fields<Json>& own;   ///< the language model's object
@@ -77,7 +77,7 @@ recurrent_shape mamba_of(const config_fields<Json>& own, const char* rank, doubl
   return r;
 }
 
-/// As flash-linear-attention writes it.
+/// Shapes in the naming of flash-linear-attention.
 template <class Json>
 recurrent_shape rwkv7_of(const config_fields<Json>& own, double hidden) {
   recurrent_shape r{.kind = recurrence::rwkv7};

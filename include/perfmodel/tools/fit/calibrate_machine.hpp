@@ -92,7 +92,7 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   const auto device = lift<scalar>(a);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
     return calibrated_estimate(device, gemms[i], {machine_parameters_of(v, l2)},
-                               replaying(scalar(rows[i].weight_copies)))
+                               replay_conditions(scalar(rows[i].weight_copies)))
         .time.value();
   };
   auto parameters = fitted_machine_parameters(a);

@@ -134,7 +134,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
       }
     }
   }
-  own.engine = moved(calibration.engine, own.shift);
+  own.engine = shift_profile(calibration.engine, own.shift);
   own.token_noise = search.noise[0];
   own.first_token_noise = search.noise[1];
   own.token_log_sigma = detail::interval_sigma(search, covariance, 0, prior);

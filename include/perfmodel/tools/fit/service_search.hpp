@@ -166,7 +166,7 @@ class service_search {
     service_numbers by{};
     for (int j = 0; j < n; ++j) by[static_cast<std::size_t>(j)] = at[j];
     calibrated own = calibration_;
-    own.engine = moved(calibration_.engine, by);
+    own.engine = shift_profile(calibration_.engine, by);
     std::vector<double> out;
     for (std::size_t i = 0; i < runs_.size(); ++i) {
       const serving_estimate s = serving(runs_[i].deployment, runs_[i].load, own);

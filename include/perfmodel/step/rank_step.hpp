@@ -1,4 +1,4 @@
-// A pass as one rank sees it: the shapes of its products and experts.
+// An engine step of one rank: the shapes of its GEMMs and experts.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -10,7 +10,7 @@
 
 namespace perfmodel {
 
-/// What part of a model an operator belongs to.
+/// Part of a model that an operator belongs to.
 enum class operator_class { linear, attention, experts, other };
 
 constexpr const char* name_of(operator_class c) {
@@ -18,8 +18,8 @@ constexpr const char* name_of(operator_class c) {
   return detail::entry_of(names, c, "operator_class");
 }
 
-/// `times` equal operators. `weights` and `cache` are the bytes of weights and of KV cache or states
-/// among the DRAM traffic of one; the rest is activations, which may stay on the chip.
+/// `times` equal operators. `weights` and `cache` are the bytes of weights and of KV cache or
+/// states in the DRAM traffic of one operator. The rest is activations, which may stay on the chip.
 template <Scalar T = double>
 struct basic_operator {
   const char* name = "";
@@ -28,13 +28,12 @@ struct basic_operator {
   bytes<T> cache{};
   bytes<T> weights{};
   basic_demand<T> demand{};
-  const char* part =
-      nullptr;  ///< of the pass, where another part of it has such an operator as well
+  const char* part = nullptr;  ///< "prompts" in a mixed step, else null
 };
 
 namespace detail {
 
-/// Bytes of weights that a workload reads.
+/// Bytes of weights that an operator reads.
 template <class W>
 constexpr auto weights_read(const W& workload) {
   return bytes<decltype(demand_of(workload).launches)>{};
@@ -50,10 +49,10 @@ constexpr bytes<T> weights_read(const basic_swiglu<T>& x) {
 template <Scalar T>
 constexpr bytes<T> weights_read(const basic_moe_ffn<T>& x) {
   const T matrix = perfmodel::ffn_matrices(x.gated) * x.hidden * x.intermediate;
-  return experts_touched_of_valid(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
+  return touched_experts(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
 }
 
-/// An operator without what follows from its workload.
+/// Description of an operator before its workload is known.
 template <Scalar T>
 struct operator_head {
   const char* name = "";
@@ -70,32 +69,35 @@ constexpr T at_least_one(const T& x) {
 
 template <Scalar T>
 struct rank_step {
-  const basic_deployment<T>& on;
-  const basic_iteration<T>& pass;
-  const engine_formats& formats;  ///< formats_of(on)
-  T tensor = T(on.layout.tensor);
-  step_share<T> share = share_of(on.layout, pass);
+  const basic_deployment<T>& replica;
+  const basic_iteration<T>& engine_step;
+  const engine_formats& formats;  ///< formats_of(replica)
+  T tensor = T(replica.layout.tensor);
+  step_share<T> share = step_share_of(replica.layout, engine_step);
   number_format residual = at_least_16_bits(formats.linear.format);
 
-  constexpr const basic_transformer<T>& model() const { return on.model; }
-  constexpr bool decodes() const { return upper(share.sequences) > 0.0; }
-  constexpr bool prefills() const { return upper(share.prompts) > 0.0; }
-  /// The part of a pass that prompts are, where sequences decode beside them.
-  constexpr const char* of_prefills() const {
-    return decodes() && prefills() ? "prompts" : nullptr;
+  constexpr const basic_transformer<T>& model() const { return replica.model; }
+  constexpr bool has_decodes() const { return upper(share.sequences) > 0.0; }
+  constexpr bool has_prefills() const { return upper(share.prefills) > 0.0; }
+  /// Names the prefill part of a mixed step; null in a step of one kind.
+  constexpr const char* prefill_part() const {
+    return has_decodes() && has_prefills() ? "prompts" : nullptr;
   }
 
-  /// Less than one prompt of one token is that share of an operator.
+  /// Fraction of an operator: a steady-state prefill of less than one token costs that fraction of
+  /// one.
   constexpr T prefill_share() const {
-    return scalar_min(share.prompts, T(1.0)) * scalar_min(share.prompt_tokens, T(1.0));
+    return scalar_min(share.prefills, T(1.0)) * scalar_min(share.prefill_length, T(1.0));
   }
-  constexpr T prompts() const { return at_least_one(share.prompts); }
-  constexpr T prompt_tokens() const { return at_least_one(share.prompt_tokens); }
-  /// The tokens of a sequence that are decoded at once are further queries of the same cache: as
-  /// many times the heads, each seeing the context and on average half of the tokens beside it.
-  constexpr T mean_context() const { return pass.context + 0.5 * (pass.tokens_per_sequence - 1.0); }
+  constexpr T prefill_count() const { return at_least_one(share.prefills); }
+  constexpr T prefill_length() const { return at_least_one(share.prefill_length); }
+  /// Mean context of a decoded token. Tokens of one speculation round are further queries of the
+  /// same cache; each sees the context and on average half of the round's other tokens.
+  constexpr T mean_context() const {
+    return engine_step.context + 0.5 * (engine_step.tokens_per_sequence - 1.0);
+  }
 
-  constexpr basic_gemm<T> product(const T& k, const T& n, const storage_format& weights) const {
+  constexpr basic_gemm<T> linear_gemm(const T& k, const T& n, const storage_format& weights) const {
     return {.m = share.rows,
             .n = n,
             .k = k,
@@ -103,12 +105,12 @@ struct rank_step {
             .weights = weights,
             .output = residual};
   }
-  /// Of a mixer.
+  /// Projection of a mixer, in the format of the attention weights.
   constexpr basic_gemm<T> projection(const T& k, const T& n) const {
-    return product(k, n, formats.weights.attention);
+    return linear_gemm(k, n, formats.weights.attention);
   }
-  /// A product with a table that quantised checkpoints leave wide: the router's, the head's.
-  constexpr basic_gemm<T> wide(const T& m, const T& k, const T& n) const {
+  /// GEMM with weights that stay in 16 bits in quantised checkpoints: router, LM head.
+  constexpr basic_gemm<T> high_precision_gemm(const T& m, const T& k, const T& n) const {
     return {.m = m,
             .n = n,
             .k = k,
@@ -118,7 +120,7 @@ struct rank_step {
   }
   constexpr basic_swiglu<T> feed_forward(const T& width, bool gated) const {
     return {.tokens = share.rows,
-            .hidden = on.model.hidden,
+            .hidden = replica.model.hidden,
             .intermediate = width / tensor,
             .format = formats.linear.format,
             .weights = formats.weights.linear,
@@ -126,12 +128,12 @@ struct rank_step {
   }
   constexpr basic_moe_ffn<T> routed_experts(const basic_expert_shape<T>& e, const T& tokens) const {
     return {.tokens = at_least_one(tokens),
-            .hidden = e.expert_hidden(on.model.hidden),
+            .hidden = e.expert_hidden(replica.model.hidden),
             .intermediate = e.intermediate,
             .experts = e.experts,
             .top_k = e.top_k,
-            .tensor_parallel = T(on.layout.expert_tensor()),
-            .expert_parallel = T(on.layout.expert),
+            .tensor_parallel = T(replica.layout.expert_tensor()),
+            .expert_parallel = T(replica.layout.expert),
             .format = formats.experts.format,
             .weights = formats.weights.experts,
             .gated = e.gated};

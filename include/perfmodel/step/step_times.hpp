@@ -1,4 +1,4 @@
-// What one pass takes, of a deployment and an iteration that are valid: its demand, its bound, its prediction.
+// Times of engine steps: demand, bound and prediction for checked inputs.
 #pragma once
 
 #include <concepts>
@@ -8,58 +8,60 @@
 #include <perfmodel/step/communication.hpp>
 #include <perfmodel/step/operators.hpp>
 
-// What each operator of a pass takes under a policy: alone, beside another in one kernel, and small ones.
+// Time of each operator of a step under a policy: single operators, mixed attention, element-wise
+// kernels.
 
 namespace perfmodel::detail {
 
-/// Whether a policy has one kernel for prompts beside decodes, policy.beside(device, prompts, decodes).
+/// Policies that model one attention kernel for prefills and decodes: policy.mixed_attention_time(device,
+/// prefills, decodes).
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
                                     const basic_attention_prefill<T>& prompts,
                                     const basic_attention_decode<T>& decodes) {
-  policy.beside(device, prompts, decodes);
+  policy.mixed_attention_time(device, prompts, decodes);
 };
 
 struct no_memo {};
-/// What a policy keeps of operators between the passes of an answer: Policy::memo_type, or nothing.
+/// Memo of operator times between the steps of one query: Policy::memo_type, or none.
 template <class Policy>
-struct kept_by {
+struct memo_of {
   using type = no_memo;
 };
 template <class Policy>
   requires requires {
     typename Policy::memo_type;
   }
-struct kept_by<Policy> {
+struct memo_of<Policy> {
   using type = typename Policy::memo_type;
 };
 
-/// What operators take, one after the other as a pass has them: policy.time(device, operator), with what
-/// earlier passes kept where the policy keeps something, or the time of policy.estimate(device, operator), of a policy that knows an operator better than its demand, else
-/// the roofline's. Where the policy has one kernel for prompts beside decodes, prompts take what that takes
-/// beyond the decodes alone: of `times` passes with decodes the prompts join a share.
+/// Time of each operator, in the order of a step. The source is policy.time (memoised where the
+/// policy has a memo), else policy.estimate, else the roofline.
+/// With a mixed attention kernel, prefills take the mixed time less that of the decodes.
 template <Scalar T, class Policy>
 class operator_times {
  public:
   constexpr operator_times(const basic_accelerator<T>& device, const Policy& policy)
       : device_(device), policy_(policy) {}
 
-  /// demand(): of the operator, where it is asked for.
+  /// Time of one operator; `demand()` computes its demand where the roofline needs it.
   template <class W, class Demand>
-  constexpr duration<T> of(const W& workload, const Demand& demand) {
+  constexpr duration<T> time_of(const W& workload, const Demand& demand) {
     if constexpr (!has_mixed_kernel<Policy, T>) {
-      return alone(workload, demand);
+      return unmixed_time(workload, demand);
     } else if constexpr (std::same_as<W, basic_attention_prefill<T>>) {
       std::optional<duration<T>> both;
-      if (decodes_) both = policy_.beside(device_, workload, *decodes_);
-      decodes_.reset();
-      return both ? duration<T>(*both - of_decodes_) : alone(workload, demand);
+      if (pending_decodes_)
+        both = policy_.mixed_attention_time(device_, workload, *pending_decodes_);
+      pending_decodes_.reset();
+      return both ? duration<T>(*both - decode_time_) : unmixed_time(workload, demand);
     } else {
-      const duration<T> one = alone(workload, demand);
-      decodes_.reset();
+      const duration<T> one = unmixed_time(workload, demand);
+      pending_decodes_.reset();
       if constexpr (std::same_as<W, basic_attention_decode<T>>) {
-        decodes_ = workload;
-        of_decodes_ = one;
+        pending_decodes_ = workload;
+        decode_time_ = one;
       }
       return one;
     }
@@ -67,9 +69,9 @@ class operator_times {
 
  private:
   template <class W, class Demand>
-  constexpr duration<T> alone(const W& workload, const Demand& demand) {
-    if constexpr (requires { policy_.time(device_, workload, kept_); }) {
-      return policy_.time(device_, workload, kept_);
+  constexpr duration<T> unmixed_time(const W& workload, const Demand& demand) {
+    if constexpr (requires { policy_.time(device_, workload, memo_); }) {
+      return policy_.time(device_, workload, memo_);
     } else if constexpr (requires { policy_.time(device_, workload); }) {
       return policy_.time(device_, workload);
     } else if constexpr (requires { policy_.estimate(device_, workload); }) {
@@ -81,18 +83,18 @@ class operator_times {
 
   const basic_accelerator<T>& device_;
   const Policy& policy_;
-  std::optional<basic_attention_decode<T>> decodes_{};
-  duration<T> of_decodes_{};
-  [[no_unique_address]] typename kept_by<Policy>::type kept_{};
+  std::optional<basic_attention_decode<T>> pending_decodes_{};
+  duration<T> decode_time_{};
+  [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
-/// visit(operator, time of all of them) for what for_each_operator visits, of valid values.
+/// Calls visit(operator, time of all `times` operators), for checked inputs.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_operator_times(const rank_step<T>& p, operator_times<T, Policy>& times,
                                     Visit&& visit) {
   visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
     const duration<T> one =
-        times.of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
+        times.time_of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
     visit(o, duration<T>(o.times * one));
   });
 }
@@ -105,17 +107,17 @@ constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_it
   visit_operator_times(rank_step<T>{d, i, formats}, times, visit);
 }
 
-/// The same for small kernels that the policy counts: policy.elementwise_kernels.
+/// Calls visit for each element-wise kernel that policy.elementwise_kernels counts.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
                                               Visit&& visit) {
-  if constexpr (requires { policy.elementwise_kernels.any(); }) {
-    if (!policy.elementwise_kernels.any()) return;
+  if constexpr (requires { policy.elementwise_kernels.has_any(); }) {
+    if (!policy.elementwise_kernels.has_any()) return;
     visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto& w) {
-      if (!policy.elementwise_kernels.counts(k)) return;
+      if (!policy.elementwise_kernels.includes(k)) return;
       const basic_operator<T> o{
           .name = name_of(k), .times = times, .demand = perfmodel::demand_of(w)};
-      visit(o, duration<T>(times * policy.elementwise_kernel_time(p.on.device, k, w)));
+      visit(o, duration<T>(times * policy.elementwise_kernel_time(p.replica.device, k, w)));
     });
   }
 }
@@ -132,22 +134,22 @@ constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
 
 namespace perfmodel {
 
-/// What a step moves and computes on one device, before any rate: the sums behind its terms.
+/// Work of an engine step on one device: the sums behind its terms.
 template <Scalar T = double>
 struct basic_step_demand {
   bytes<T> weights{};
   bytes<T> cache{};
   flops<T> matrix_flop{};
   flops<T> vector_flop{};
-  duration<T> compute{};  ///< matrix FLOP over the peak of the format each runs in
+  duration<T> compute{};  ///< matrix FLOP over the peak of each format
   T launches{};
 };
 using step_demand = basic_step_demand<>;
 
 namespace detail {
 
-/// Adds up the operators of a pass. Activations are left out of the bytes: a bound may keep them on
-/// the chip.
+/// Sum over the operators of a step. Activation bytes are left out: a bound may keep them on the
+/// chip.
 template <Scalar T>
 class demand_sum {
  public:
@@ -159,7 +161,7 @@ class demand_sum {
     s_.vector_flop += o.times * o.demand.vector_flop;
     s_.launches += o.times * o.demand.launches;
   }
-  constexpr basic_step_demand<T> on(const basic_accelerator<T>& device) const {
+  constexpr basic_step_demand<T> step_demand_on(const basic_accelerator<T>& device) const {
     basic_step_demand<T> s = s_;
     for (const number_format f : all_formats) {
       const flops<T>& work = by_format_[static_cast<std::size_t>(f)];
@@ -179,24 +181,24 @@ class demand_sum {
 };
 
 template <Scalar T>
-constexpr basic_step_demand<T> demand_of_pass(const rank_step<T>& p) {
+constexpr basic_step_demand<T> demand_of_rank(const rank_step<T>& p) {
   demand_sum<T> sum;
   visit_operators(p, [&](const basic_operator<T>& o) { sum.add(o); });
-  return sum.on(p.on.device);
+  return sum.step_demand_on(p.replica.device);
 }
 
-/// What bound and prediction share, once e has the terms on the chip: the time with communication;
-/// which resource would take longest alone; and the shares of the peaks.
+/// Adds communication to the on-chip time, and sets the limiter and the shares of the peaks. The
+/// limiter is the resource with the longest time of its own.
 template <Scalar T>
-constexpr void finish(basic_estimate<T>& e, const duration<T>& on_chip,
-                      const basic_step_demand<T>& s, const duration<T>& memory,
-                      const duration<T>& vector, const duration<T>& communication) {
-  basic_terms<T> alone;
-  alone.add(limiter::memory, "memory", memory);
-  alone.add(limiter::compute, "compute", s.compute);
-  alone.add(limiter::vector_compute, "vector", vector);
-  alone.add(limiter::link, "communication", communication);
-  e.limiter = alone.limiting();
+constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chip,
+                                 const basic_step_demand<T>& s, const duration<T>& memory,
+                                 const duration<T>& vector, const duration<T>& communication) {
+  basic_terms<T> resources;
+  resources.add(limiter::memory, "memory", memory);
+  resources.add(limiter::compute, "compute", s.compute);
+  resources.add(limiter::vector_compute, "vector", vector);
+  resources.add(limiter::link, "communication", communication);
+  e.limiter = resources.limiting();
   e.time = on_chip;
   if (upper(communication.value()) > 0.0) {
     e.time += e.terms.add(limiter::link, "communication", communication);
@@ -206,14 +208,14 @@ constexpr void finish(basic_estimate<T>& e, const duration<T>& on_chip,
   e.mbu = T(memory / e.time);
 }
 
-/// The bound of a pass, of valid values; whether it fits is asked apart.
+/// Bound of a checked step; step_fits checks its memory.
 template <Scalar T, class Cost>
-constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const basic_iteration<T>& i,
+constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                           const Cost& links) {
   const engine_formats formats = formats_of(d);
   const rank_step<T> p{d, i, formats};
-  const basic_step_demand<T> s = demand_of_pass(p);
-  const duration<T> communication = communication_of_pass(p, links);
+  const basic_step_demand<T> s = demand_of_rank(p);
+  const duration<T> communication = communication_of_step(p, links);
   basic_estimate<T> e;
   const duration<T> weights =
       e.terms.add(limiter::memory, "weights", s.weights / d.device.dram.bandwidth);
@@ -221,20 +223,20 @@ constexpr basic_estimate<T> bound_of_pass(const basic_deployment<T>& d, const ba
       e.terms.add(limiter::memory, "kv_cache", s.cache / d.device.dram.bandwidth);
   const duration<T> compute = e.terms.add(limiter::compute, "compute", s.compute);
   duration<T> vector{};
-  if (upper(s.vector_flop.value()) > 0.0 && states_vector_peak(d.device)) {
+  if (upper(s.vector_flop.value()) > 0.0 && has_vector_peak(d.device)) {
     vector = e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device));
   }
   const duration<T> memory = weights + cache;
-  finish(e, max(max(memory, compute), vector), s, memory, vector, communication);
+  add_communication(e, max(max(memory, compute), vector), s, memory, vector, communication);
   return e;
 }
 
-/// What a device waits for its host, stage after stage: policy.cpu_time(sequences), where the policy
-/// knows the engine.
+/// CPU time per step, times pipeline stages: policy.cpu_time(sequences), of a policy with an
+/// engine.
 template <Scalar T, class Policy>
 constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& policy) {
   if constexpr (requires(const T& sequences) { policy.cpu_time(sequences); }) {
-    return T(p.on.layout.pipeline) * policy.cpu_time(p.share.sequences);
+    return T(p.replica.layout.pipeline) * policy.cpu_time(p.share.sequences);
   } else {
     return {};
   }
@@ -247,17 +249,17 @@ constexpr duration<T> cpu_time_of_step(const basic_deployment<T>& d, const basic
   return cpu_time_of_step(rank_step<T>{d, i, formats}, policy);
 }
 
-/// Beside what links take: policy.rank_wait() of each collective, where the policy knows the engine.
+/// Rank skew of collectives: policy.rank_wait() for each, of a policy with an engine.
 template <Scalar T, class Policy>
-constexpr duration<T> waiting_of_pass(const basic_deployment<T>& d, const Policy& policy) {
+constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
   if constexpr (requires { policy.rank_wait(); }) {
-    return collectives_of_pass(d) * policy.rank_wait();
+    return collectives_of_step(d) * policy.rank_wait();
   } else {
     return {};
   }
 }
 
-/// What the passes of one deployment share: times of operators and collectives.
+/// State shared by the steps of one deployment: times of operators and collectives.
 template <Scalar T, class Policy, class Cost>
 struct step_times {
   engine_formats formats;
@@ -268,7 +270,7 @@ struct step_times {
       : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
 };
 
-/// The prediction of a pass, of valid values.
+/// Prediction of a checked step.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
                                                const basic_iteration<T>& i, const Policy& policy,
@@ -293,11 +295,11 @@ constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
   const duration<T> host = cpu_time_of_step(p, policy);
   if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
   on_chip += host;
-  const basic_step_demand<T> s = sum.on(d.device);
+  const basic_step_demand<T> s = sum.step_demand_on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
   const duration<T> communication = time_under_policy(
-      duration<T>(communication_of_pass(p, times.links) + waiting_of_pass(d, policy)), policy);
-  finish(e, on_chip, s, memory, duration<T>{}, communication);
+      duration<T>(communication_of_step(p, times.links) + rank_wait_of_step(d, policy)), policy);
+  add_communication(e, on_chip, s, memory, duration<T>{}, communication);
   return e;
 }
 
@@ -309,7 +311,7 @@ constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
   return prediction_of_step(d, i, policy, times);
 }
 
-/// The time of that prediction alone, without its demand, terms and shares.
+/// Time of prediction_of_step, without its demand, terms and shares.
 template <Scalar T, class Policy, class Cost>
 constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                    const Policy& policy, step_times<T, Policy, Cost>& times) {
@@ -323,16 +325,16 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
     };
     visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
       add(o.kind,
-          o.times * times.operators.of(workload, [&] { return demand_of_valid(workload); }));
+          o.times * times.operators.time_of(workload, [&] { return demand_of_valid(workload); }));
     });
     visit_elementwise_kernel_times(
         p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
     duration<T> time{};
     for (const duration<T>& kernels : by_class) time += time_under_policy(kernels, policy);
     time += cpu_time_of_step(p, policy);
-    const duration<T> waiting = waiting_of_pass(d, policy);
+    const duration<T> waiting = rank_wait_of_step(d, policy);
     return time +
-           time_under_policy(duration<T>(communication_of_pass(p, times.links) + waiting), policy);
+           time_under_policy(duration<T>(communication_of_step(p, times.links) + waiting), policy);
   }
 }
 
@@ -343,47 +345,46 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
   return time_of_step(d, i, policy, times);
 }
 
-/// Passes of one deployment under a policy: what each takes, and its whole prediction. What does not differ
-/// from pass to pass is kept, so that passes are asked for by one thread.
+/// Predicts steps of one deployment under a policy. Times are memoised, so one thread may use it.
 template <Scalar T, class Policy, class Cost>
 class predicted_step {
  public:
-  constexpr predicted_step(const basic_deployment<T>& on, const Policy& policy, const Cost& links)
-      : on_(on), policy_(policy), times_(on, policy, links) {}
+  constexpr predicted_step(const basic_deployment<T>& d, const Policy& policy, const Cost& links)
+      : replica_(d), policy_(policy), times_(d, policy, links) {}
 
   constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
-    return prediction_of_step(on_, i, policy_, times_);
+    return prediction_of_step(replica_, i, policy_, times_);
   }
   constexpr duration<T> time(const basic_iteration<T>& i) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(i == last_)) {
-        last_time_ = time_of_step(on_, i, policy_, times_);
+        last_time_ = time_of_step(replica_, i, policy_, times_);
         last_ = i;
       }
       return last_time_;
     } else {
-      return time_of_step(on_, i, policy_, times_);
+      return time_of_step(replica_, i, policy_, times_);
     }
   }
 
  private:
-  const basic_deployment<T>& on_;
+  const basic_deployment<T>& replica_;
   const Policy& policy_;
   step_times<T, Policy, Cost> times_;
-  basic_iteration<T> last_{};  ///< which no pass is at first: it has no token
+  basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
   duration<T> last_time_{};
 };
-/// What an iteration takes by pass(iteration) -> estimate, or pass.time(iteration) where it has one.
-template <Scalar T, class Pass>
-constexpr duration<T> time_by(Pass& pass, const basic_iteration<T>& i) {
-  if constexpr (requires { pass.time(i); }) {
-    return pass.time(i);
+/// Time of an iteration: predictor.time(iteration), else the time of its estimate.
+template <Scalar T, class Predictor>
+constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T>& i) {
+  if constexpr (requires { predictor.time(i); }) {
+    return predictor.time(i);
   } else {
-    return pass(i).time;
+    return predictor(i).time;
   }
 }
 
-/// A calibration knows its links as well as its kernels; with any other policy links are whole.
+/// Cost model of links: the policy itself where it has one, as a calibration does; else full_link.
 template <Scalar T, class Policy>
 constexpr decltype(auto) links_of(const Policy& policy) {
   if constexpr (CostPolicy<Policy, T>) {

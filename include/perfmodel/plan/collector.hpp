@@ -1,0 +1,218 @@
+// Collection of a plan's evaluations: Pareto front, nearest miss, fewest GPUs and rejections.
+#pragma once
+
+#include <algorithm>
+#include <perfmodel/plan/evaluate.hpp>
+#include <perfmodel/plan/pareto.hpp>
+#include <perfmodel/plan/result.hpp>
+#include <vector>
+
+namespace perfmodel::detail {
+
+/// Cost of a point per million output tokens: money, or device time where a price is missing.
+inline double cost_of(const plan_point& p, bool all_priced) {
+  if (all_priced && p.cost_per_million) return p.cost_per_million->value();
+  return p.gpu_time_per_million.value();
+}
+
+/// Objectives of the Pareto front, and the two that decide between equals.
+struct plan_objectives {
+  double cost = 0.0;
+  double itl = 0.0;
+  double ttft = 0.0;
+  int gpus = 0;
+};
+inline plan_objectives objectives_of(const plan_point& p, bool all_priced) {
+  return {cost_of(p, all_priced), p.serving.itl.value(), p.serving.ttft.value(), p.gpus};
+}
+
+/// Whether `a` is at least as good as `b` in cost and ITL; of equals the lower TTFT, then the fewer
+/// GPUs, then the first.
+constexpr bool dominates(const plan_objectives& a, const plan_objectives& b) {
+  if (!(a.cost <= b.cost && a.itl <= b.itl)) return false;
+  if (a.cost < b.cost || a.itl < b.itl) return true;
+  return a.ttft < b.ttft || (a.ttft == b.ttft && a.gpus <= b.gpus);
+}
+
+/// Pareto front of plan points.
+class plan_front {
+ public:
+  bool empty() const { return members_.empty(); }
+  void clear() { members_.clear(); }
+  bool dominates_point(const plan_objectives& o) const {
+    return is_dominated(members_, o, [](const member& known, const plan_objectives& x) {
+      return dominates(known.objectives, x);
+    });
+  }
+  void add(const plan_objectives& o, const plan_point& p) {
+    if (dominates_point(o)) return;
+    (void)add_to_front(members_, {o, p}, [](const member& a, const member& b) {
+      return dominates(a.objectives, b.objectives);
+    });
+  }
+  /// Points in the order in which they were added.
+  std::vector<plan_point> points() const {
+    std::vector<plan_point> all;
+    for (const member& m : members_) all.push_back(m.point);
+    return all;
+  }
+
+ private:
+  struct member {
+    plan_objectives objectives{};
+    plan_point point{};
+  };
+  std::vector<member> members_{};
+};
+
+/// Counts a rejection; of those with one reason the nearest to feasible stays.
+inline void add_rejection(std::vector<plan_rejection>& all, const label& accelerator,
+                          const plan_precision& f, const parallel_layout& l,
+                          const feasibility& why) {
+  const auto ratio = [](double needed, double available) {
+    return available > 0 ? needed / available : needed;
+  };
+  for (plan_rejection& x : all) {
+    if (x.accelerator == accelerator && x.precision == f.name && x.reason == why.reason) {
+      ++x.count;
+      if (ratio(why.needed, why.available) < ratio(x.needed, x.available)) {
+        x.layout = l;
+        x.needed = why.needed;
+        x.available = why.available;
+      }
+      return;
+    }
+  }
+  all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, 1});
+}
+
+/// Result of a plan, from evaluations in the order of its candidates.
+template <class Progress>
+class plan_collector {
+ public:
+  /// `checks_bounds`: whether a prediction beyond its own bound is rejected.
+  plan_collector(const plan_request& q, Progress& progress, bool checks_bounds = true)
+      : q_(q), progress_(progress), checks_bounds_(checks_bounds) {
+    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
+    if (!q.pools) return;
+    for (const accelerator& a : q.pools->prefill_accelerators) {
+      r_.all_priced &= a.price.is_stated();
+    }
+  }
+
+  bool has_met_targets() const { return !met_.empty(); }
+
+  void add(const plan_candidate& c, const plan_evaluation& e) {
+    if (!e.feasible) {
+      add_rejection(r_.rejected, c.device->name, *c.precision, c.layout, e.feasible);
+      return;
+    }
+    for (const batch_sweep& sweep : e.sweeps) add(sweep);
+  }
+
+  /// Adds a sweep up to the point after which smaller batch limits cannot meet the targets.
+  void add(const batch_sweep& sweep) {
+    for (const evaluated_point& x : sweep.points) {
+      if (!add(x)) return;
+    }
+    r_.pruned += sweep.pruned;
+  }
+
+  /// Adds a point. Returns whether a smaller batch limit may meet the targets.
+  bool add(const evaluated_point& x) {
+    const plan_point& p = x.point;
+    if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
+    if (!p.serving.feasible) {
+      reject(p, p.serving.feasible);
+      return true;
+    }
+    if (!p.meets_targets && !has_met_targets() && is_nearest(x)) {
+      if (exceeds_bound(p)) return x.misses.of_queue() <= 1.0;
+      r_.nearest_point = p;
+      r_.nearest_miss = x.misses.worst();
+    }
+    if (queues_too_long(x)) return false;
+    if ((p.meets_targets || !has_met_targets()) && !add_to_fronts(p)) return true;
+    ++r_.feasible;
+    return p.meets_targets || !has_met_targets() || may_meet_with_less(q_, p.serving);
+  }
+
+  /// Result with the terms of an engine step: with_terms(point) sets them.
+  template <class WithTerms>
+  plan_result finish(const WithTerms& with_terms) {
+    if (has_met_targets()) {
+      r_.best = 0;
+      r_.nearest_point.reset();
+      r_.nearest_miss = 1.0;
+    }
+    r_.frontier = (r_.best ? met_ : missed_).points();
+    std::sort(r_.frontier.begin(), r_.frontier.end(),
+              [&](const plan_point& x, const plan_point& y) {
+                return cost_of(x, r_.all_priced) < cost_of(y, r_.all_priced);
+              });
+    for (plan_point& p : r_.frontier) with_terms(p);
+    if (r_.nearest_point) with_terms(*r_.nearest_point);
+    if (r_.fewest_gpus) with_terms(*r_.fewest_gpus);
+    return std::move(r_);
+  }
+  plan_result finish() {
+    return finish([](plan_point&) {});
+  }
+
+ private:
+  void reject(const plan_point& p, const feasibility& why) {
+    add_rejection(r_.rejected, p.accelerator, p.precision, p.layout, why);
+  }
+  bool is_nearest(const evaluated_point& x) const {
+    return !r_.nearest_point || x.misses.worst() < r_.nearest_miss;
+  }
+  /// Rejects a point with too much queueing.
+  bool queues_too_long(const evaluated_point& x) {
+    const serving_estimate& s = x.point.serving;
+    if (x.misses.wait > 1.0) {
+      reject(x.point, infeasible("requests wait longer for a place than the longest wait", "s",
+                                 s.wait.value(), q_.max_queueing_time.value()));
+    } else if (x.misses.queue > 1.0) {
+      reject(x.point, infeasible("requests queue for KV memory or a running-request slot", "%",
+                                 100.0 * s.queued, 100.0 * q_.queued_limit));
+    }
+    return x.misses.of_queue() > 1.0;
+  }
+  /// Rejects a prediction beyond its own bound, since it is wrong.
+  bool exceeds_bound(const plan_point& p) {
+    if (!checks_bounds_) return false;
+    const auto most = exceeded_bound(q_, p);
+    if (!most) return false;
+    reject(p, infeasible("the prediction exceeds its own bound", "tok/s", p.output_rate.value(),
+                         most->value()));
+    return true;
+  }
+  bool is_fewest(const plan_objectives& o) const {
+    if (!r_.fewest_gpus || o.gpus < r_.fewest_gpus->gpus) return true;
+    return o.gpus == r_.fewest_gpus->gpus && o.cost < fewest_cost_;
+  }
+  /// Returns false for a point that exceeds its bound.
+  bool add_to_fronts(const plan_point& p) {
+    const plan_objectives o = objectives_of(p, r_.all_priced);
+    plan_front& front = p.meets_targets ? met_ : missed_;
+    const bool has_fewest = p.meets_targets && is_fewest(o);
+    if (!has_fewest && front.dominates_point(o)) return true;
+    if (exceeds_bound(p)) return false;
+    if (p.meets_targets) missed_.clear();
+    if (has_fewest) {
+      r_.fewest_gpus = p;
+      fewest_cost_ = o.cost;
+    }
+    front.add(o, p);
+    return true;
+  }
+
+  const plan_request& q_;
+  Progress& progress_;
+  bool checks_bounds_;
+  plan_result r_{};
+  plan_front met_{}, missed_{};
+  double fewest_cost_ = 0.0;
+};
+
+}  // namespace perfmodel::detail

@@ -1,0 +1,145 @@
+// Evaluators of a plan: a deployment served at its bound, or predicted under a policy.
+#pragma once
+
+#include <concepts>
+#include <perfmodel/plan/candidates.hpp>
+#include <perfmodel/serving/serving.hpp>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace perfmodel::detail {
+
+/// Every engine step at its bound: one pool, without speculation.
+struct bound_evaluator {
+  static constexpr bool predicts = false;
+
+  struct no_steps {};
+  constexpr no_steps steps_of(const deployment&) const { return {}; }
+
+  template <Scalar T>
+  constexpr basic_serving_estimate<T> serve(const basic_deployment<T>& d,
+                                            const basic_service_load<T>& l,
+                                            const no_steps& = {}) const {
+    return bound_of_service(d, fill_prefix_hit(d, l), full_link{});
+  }
+  template <Scalar T>
+  constexpr basic_estimate<T> step(const basic_deployment<T>& d,
+                                   const basic_iteration<T>& i) const {
+    return step_bound(d, i);
+  }
+};
+
+/// Every engine step predicted under a policy and its links, as serving does, without its checks.
+template <class Policy>
+class prediction_evaluator {
+ public:
+  static constexpr bool predicts = true;
+  using links_type = std::remove_cvref_t<decltype(links_of<double>(std::declval<Policy&>()))>;
+  using steps_type = predicted_step<double, Policy, links_type>;
+
+  constexpr prediction_evaluator(const Policy& policy, engine e)
+      : policy_(policy),
+        steady_(decode_pool_policy(policy, e)),
+        terms_(engine_terms<double>(policy)) {}
+
+  /// Memoised engine steps of a deployment, for the loads that one thread evaluates.
+  constexpr steps_type steps_of(const deployment& d) const { return {d, policy_, links()}; }
+
+  /// Latencies and throughput without the terms of an engine step.
+  constexpr serving_estimate serve(const deployment& d, const service_load& l,
+                                   steps_type& steps) const {
+    return flow_of_service(d, fill_prefix_hit(d, l), terms_, steps);
+  }
+  constexpr serving_estimate serve(const deployment& d, const service_load& l) const {
+    steps_type steps = steps_of(d);
+    return serve(d, l, steps);
+  }
+  constexpr serving_estimate serve_with_terms(const deployment& d, const service_load& l) const {
+    return prediction_of_service(d, fill_prefix_hit(d, l), policy_, links());
+  }
+  constexpr serving_estimate serve_speculation(const deployment& d, const service_load& l,
+                                               const speculation& s) const {
+    return serving(d, l, s, policy_);
+  }
+  /// Disaggregated service that decodes here; `prefills` evaluates its prefill pool.
+  constexpr disaggregated_estimate serve_pools(const disaggregated& d, const service_load& l,
+                                               const prediction_evaluator& prefills) const {
+    const auto prefill = [&](const iteration& i) {
+      return prediction_of_step(d.prefill.deployment, i, prefills.policy_, prefills.links());
+    };
+    const auto decode = [&](const iteration& i) {
+      return prediction_of_step(d.decode.deployment, i, steady_, links());
+    };
+    return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
+               d, fill_prefix_hit(d.prefill.deployment, l), prefills.terms_, prefill, decode)
+        .estimate();
+  }
+  constexpr estimate step(const deployment& d, const iteration& i) const {
+    return prediction_of_step(d, i, policy_, links());
+  }
+
+ private:
+  static constexpr full_link whole_links{};
+  constexpr const links_type& links() const {
+    if constexpr (std::same_as<links_type, full_link>) {
+      return whole_links;
+    } else {
+      return policy_;
+    }
+  }
+
+  Policy policy_;
+  Policy steady_;
+  service_terms terms_;
+};
+
+/// Policy of an accelerator and an engine: one policy for all, or a function of the accelerator, or
+/// of the accelerator and the engine.
+template <class Policy>
+constexpr decltype(auto) policy_for(const Policy& policy, const accelerator& a, engine e) {
+  if constexpr (std::invocable<const Policy&, const accelerator&, engine>) {
+    return policy(a, e);
+  } else if constexpr (std::invocable<const Policy&, const accelerator&>) {
+    return policy(a);
+  } else {
+    return (policy);
+  }
+}
+
+/// Evaluators of a plan, one for each accelerator and engine of its candidates.
+template <class Evaluator>
+class evaluator_list {
+ public:
+  template <class Make>
+  evaluator_list(const std::vector<plan_candidate>& candidates, const Make& make) {
+    for (const plan_candidate& c : candidates) {
+      if (c.kind == candidate_kind::infeasible) continue;
+      add(*c.device, c.serving_engine, make);
+      if (c.kind == candidate_kind::pools) add(*c.prefill_device, c.serving_engine, make);
+    }
+  }
+  const Evaluator& at(const accelerator& a, engine e) const { return *find(a, e); }
+
+ private:
+  struct entry {
+    const accelerator* device;
+    engine serving_engine;
+    Evaluator evaluator;
+  };
+
+  const Evaluator* find(const accelerator& a, engine e) const {
+    for (const entry& x : entries_) {
+      if (x.device->name == a.name && x.serving_engine == e) return &x.evaluator;
+    }
+    return nullptr;
+  }
+  template <class Make>
+  void add(const accelerator& a, engine e, const Make& make) {
+    if (find(a, e) == nullptr) entries_.push_back({&a, e, make(a, e)});
+  }
+
+  std::vector<entry> entries_{};
+};
+
+}  // namespace perfmodel::detail
