@@ -30,6 +30,14 @@ struct basic_serving_estimate {
   T e2e_cv{};  ///< coefficient of variation of e2e
   perfmodel::feasibility feasible{};
 
+  /// This estimate, if feasible. The latencies of an infeasible estimate assume that memory and
+  /// rate sufficed.
+  /// Errors: infeasible, with the reason.
+  constexpr const basic_serving_estimate& checked() const {
+    require_feasible(feasible);
+    return *this;
+  }
+
   /// Quantile of the time of a whole request, of a lognormal distribution.
   constexpr duration<T> e2e_quantile(double share) const {
     using math::exp;
