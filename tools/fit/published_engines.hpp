@@ -186,7 +186,7 @@ struct request_numbers {
   }
   template <pm::Scalar T>
   static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool median) {
-    return median ? s.first_token.quantile(0.5).value() : s.ttft.value();
+    return median ? s.ttft_distribution.quantile(0.5).value() : s.ttft.value();
   }
   static double measured(const engine_row& r) { return r.median ? r.first_p50 : r.first; }
 };
