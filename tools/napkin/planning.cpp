@@ -53,9 +53,9 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
          p.layout.expert > 1);
   outcome<> answer = outcome_of(p.serving);
   const pm::deployment d = pm::deployment_of(q, p);
-  answer.sums =
-      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.calibration);
-  answer.prefill_collectives = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.calibration);
+  answer.sums = pm::all_reduce_kind_of(d, pm::iteration{.batch = p.serving.batch, .steady = true},
+                                       c.calibration);
+  answer.prefill_collectives = pm::prefill_all_reduce_kind_of(d, pm::load_of(q, p), c.calibration);
   answer.pools = p.prefill.has_value();
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;
@@ -150,7 +150,7 @@ plan_modes modes_of(const request& r, std::optional<mode> wanted) {
 
 /// Throws inconsistent where a request asks for targets that bounds do not have.
 void require_bound_request(const pm::plan_request& q) {
-  if (!q.targets.of_shares() && q.speculations.empty() && !q.pools) return;
+  if (!q.targets.has_percentiles() && q.speculations.empty() && !q.pools) return;
   detail::contradiction(
       "percentiles, speculative decoding and disaggregated need predictions; allowed: mode "
       "calibrated");
