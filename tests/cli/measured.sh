@@ -130,9 +130,9 @@ with() { # <words> <arguments...>
   answer=$("$napkin" "${@:2}") || fail "napkin ${*:2}"
   grep -qF -- "$1" <<<"$answer" || fail "${*:2}: no '$1' in $answer"
 }
-with 'consistent with  numbers of half the size (bound 500 us)' "${read_all[@]}" --measured 500us
+with 'numbers of half the size (bound 500 us)' "${read_all[@]}" --measured 500us
 with 'bytes_per_s of 6.7e+12 at least, not 3.35e+12 (bound 500 us)' "${read_all[@]}" --measured 500us
-with 'consistent with  the peak with 2:4 sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
+with 'the peak with 2:4 sparsity (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'fp8 operands (bound 1.979 PFLOP/s)' peak --accelerator h100_sxm --measured 1200TFLOP/s
 with 'both directions counted (bound 128 GB/s)' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s
 with 'bits of 27.5 at least, not 16' bus --bits 16 --transfers_per_s 32e9 --measured 110GB/s

@@ -20,7 +20,7 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'Cheapest: ' 'Predicted mean ITL ' 'USD/Mtok' 'limiter' 'Pareto front' 'Infeasible configurations' '--wide' '--row 1'; do
+for expected in 'Cheapest: ' 'Predicted mean ITL ' 'USD/Mtok' 'Pareto front' 'Infeasible configurations' '--wide' '--row 1'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
 [[ -z $(awk 'length > 100' <<<"$text") ]] || fail "a plan wider than 100 columns"
@@ -72,7 +72,7 @@ text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" --mode bound
 json=$("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us --json)
 [[ $? -eq 3 ]] || fail 'targets that nothing meets: exit status'
 [[ $json == *'"meets_targets":false,"best":null,"frontier":[{'*'"nearest":{'*'"nearest_miss":'* ]] || fail "targets that nothing meets: ${json:0:200}"
-[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us) == *'Nearest (row 1): 1 x TP1 of h100_sxm with '*' misses ITL by '*x:* ]] ||
+[[ $("$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --itl 1us) == *'Nearest (row 1): 1 x h100_sxm (1 replica of TP1, '*' misses'*'ITL by '*x:* ]] ||
   fail 'which point came nearest'
 json=$("$napkin" plan --model deepseek_v3 --gpu l4 --gpus 1 --json)
 [[ $? -eq 3 ]] || fail 'a model that fits nowhere: exit status'
@@ -110,11 +110,11 @@ sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"ttft_p90_s":/\n&/g' <<<"$json"
   awk -F'[:,]' 'NR > 1 && $2 > 0.2 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p90 TTFT'
 sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"e2e_p99_s":/\n&/g' <<<"$json" |
   awk -F'[:,]' 'NR > 1 && $2 > 3 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p99 E2E'
-[[ $("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --itl 50ms) == *', p90 TTFT within 200 ms, mean ITL within 50 ms'* ]] ||
+[[ $("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --itl 50ms | tr -s '\n ' ' ') == *', p90 TTFT within 200 ms, mean ITL within 50 ms'* ]] ||
   fail 'the text does not say which part of requests a target is of'
 [[ $("$napkin" "${one[@]}" --ttft 9s --ttft-percentile 99.9) == *', p99.9 TTFT within 9 s'* ]] || fail 'a target on the largest share'
 refuses 'ttft is missing' "${one[@]}" --ttft-percentile 90
-refuses 'percentiles, drafts and disaggregated are of predictions' "${one[@]}" --ttft 1s --ttft-percentile 90 --mode bound
+refuses 'percentiles, speculative decoding and disaggregated need predictions' "${one[@]}" --ttft 1s --ttft-percentile 90 --mode bound
 refuses 'ttft_percentile is 20; allowed: a number, 50 to 99.9' "${one[@]}" --ttft 1s --ttft-percentile 20
 # Nobody waits for minutes, unless they may.
 json=$("$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tokens 1024 --json)
@@ -238,7 +238,7 @@ served_at() {
 awk -v within="$(served_at 0.999)" -v beyond="$(served_at 1.01)" 'BEGIN { exit !(within <= 0.04 && beyond > 0.04) }' ||
   fail "headroom of $factor: $(served_at 0.999) and $(served_at 1.01) s"
 [[ $text == *'Headroom: '*' concurrent requests (+'*'), then ITL misses its target.'* ]] || fail 'headroom as text'
-[[ $("$napkin" "${one[@]}" --requests 100 --itl 50ms) != *'Headroom: '*' concurrent'* ]] || fail 'more concurrent requests than a run has in total'
+[[ $("$napkin" "${one[@]}" --requests 100 --itl 50ms) != *'Headroom: '[0-9]* ]] || fail 'more concurrent requests than a run has in total'
 # Means have tails, which a target on p99 is held against.
 tail=$(number "$first" itl_p99_s)
 [[ $(tr -s '\n ' ' ' <<<"$text") == *"Targets apply to means; p99: TTFT "*", ITL $(awk -v t="$tail" 'BEGIN { printf "%.3g", 1e3 * t }') ms. --ttft-percentile 99 --itl-percentile 99 sets"* ]] ||

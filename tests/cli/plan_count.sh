@@ -62,7 +62,7 @@ for expected in "Each request queues for $wait s on average, $queued of 200 at a
   [[ $text == *"$expected"* || $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done
 near 'headroom of a plan that queues' "$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")" 1 0
-[[ $text != *'Headroom: '*' concurrent'* ]] || fail 'a plan that queues holds more'
+[[ $text != *'Headroom: '[0-9]* ]] || fail 'a plan that queues holds more'
 # Headroom ends where requests begin to queue: no TTFT of a minute at its end.
 one=(plan --model llama_3_8b --gpu h100_sxm --gpus 1 --engine vllm --concurrency 64 --input-tokens 3000 --output-tokens 500)
 json=$("$napkin" "${one[@]}" --json)

@@ -46,7 +46,7 @@ answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --
 # With the bandwidth of an H200 an H100 is as quick as one.
 answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 \
   --crossover dram.bandwidth=3TB/s..6TB/s --against accelerator=h200_sxm --json)
-near "the bandwidth that wins" "$(sed -nE 's/.*"value":([0-9.]+),"from":"the other is less","to":"this is less".*/\1/p' <<<"$answer")" 4.8 0.001
+near "the bandwidth that wins" "$(sed -nE 's/.*"value":([0-9.]+),"from":"the other is faster","to":"this one is faster".*/\1/p' <<<"$answer")" 4.8 0.001
 # 134,250,496 bytes over 4 and 3 TB/s.
 answer=$("$napkin" sensitivity gemm --accelerator h100_sxm --mode bound --m 1 --n 8192 --k 8192 \
   --what-if dram.bandwidth=3TB/s..4TB/s --what-if m=1..2 --json)

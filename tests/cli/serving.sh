@@ -80,7 +80,7 @@ host=(--concurrency 1 --prefix_hit 0.75 --host_hit 0.5)
 same 'a transfer' fetch_s $((1024 * 327680 / 8))e-9 1e-9 "$(answer "${host[@]}" --host_link_bytes_per_s 1GB/s)"
 same 'a transfer before the first token' 'ttft_s - fetch_s' "$(number "$(answer --concurrency 1 --prefix_hit 0.75)" ttft_s)" 1e-6 \
   "$(answer "${host[@]}" --host_link_bytes_per_s 1GB/s)"
-"$napkin" "${llama[@]}" "${host[@]}" --host_link_bytes_per_s 50MB/s | grep -q 'computing it anew is quicker' ||
+"$napkin" "${llama[@]}" "${host[@]}" --host_link_bytes_per_s 50MB/s | grep -q 'recomputation is faster' ||
   fail 'a slow host is not called slow'
 # More requests than fit: those that are evicted have long gaps, and all the others fewer seconds to wait for a place.
 less 'evicted sequences wait in their gaps' itl_s "$(answer --concurrency 3000)" "$(answer --concurrency 3000 --preemption recompute)"
@@ -96,12 +96,12 @@ same 'the largest rate has no evictions' largest_rate_requests_per_s "$(number "
 for query in serving advise 'explain serving'; do
   # shellcheck disable=SC2086
   asked=($query "${llama[@]:1}" --preemption recompute)
-  refuses 'PM-E031: preemption is recompute; allowed: none at requests_per_s, only at a concurrency' "${asked[@]}" --requests_per_s 4
-  refuses 'PM-E031: preemption is recompute; allowed: none of static_batches' "${asked[@]}" --concurrency 3000 --scheduler static_batches
-  refuses 'PM-E031: preemption is recompute; allowed: none beside drafts' "${asked[@]}" --concurrency 3000 --draft_length 3 --acceptance 0.7
+  refuses 'PM-E031: preemption is recompute; allowed: none; preemption is modelled at a concurrency only' "${asked[@]}" --requests_per_s 4
+  refuses 'PM-E031: preemption is recompute; allowed: none with static_batches' "${asked[@]}" --concurrency 3000 --scheduler static_batches
+  refuses 'PM-E031: preemption is recompute; allowed: none with speculative decoding' "${asked[@]}" --concurrency 3000 --draft_length 3 --acceptance 0.7
 done
-refuses 'PM-E031: preemption is swap; allowed: none at requests_per_s' plan --model llama_3_8b --gpu h100_sxm --requests_per_s 4 --preemption swap
-refuses 'PM-E031: preemption is swap; allowed: none of static_batches' plan --model llama_3_8b --gpu h100_sxm --scheduler static_batches --preemption swap
+refuses 'PM-E031: preemption is swap; allowed: none; preemption is modelled at a concurrency only' plan --model llama_3_8b --gpu h100_sxm --requests_per_s 4 --preemption swap
+refuses 'PM-E031: preemption is swap; allowed: none with static_batches' plan --model llama_3_8b --gpu h100_sxm --scheduler static_batches --preemption swap
 refuses 'PM-E004: ttft_limit_s is missing; serving needs it: limit_share is of it' "${llama[@]}" --concurrency 4 --limit_share 0.5
 [[ $(answer --concurrency 64 --mode bound --output_cv 1 --requests 640 --stream_interval 10) == *'"left_out":["output_cv","stream_interval"]'* ]] ||
   fail 'a bound does not say what it leaves out'

@@ -243,7 +243,7 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
   const bool narrowed =
       !wide && drop_columns(rows, align,
                             {"ITL bound", "in", "out", "binding", "batch", "tok/s", "limiter",
-                             "USD/h", "queued", "replicas", "with"});
+                             "USD/h", "replicas", "with", "queued"});
   std::string s = table(rows, align);
   std::string notes;
   if (shown < n)

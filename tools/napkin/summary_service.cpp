@@ -324,7 +324,7 @@ summary_part decode_of_pool(const served_load& x, const screen_calibration& poli
   const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
                              pm::detail::mean_context(x.load)};
   screen_calibration steady;
-  if (policy) steady = pm::detail::uninterrupted(*policy, on.serving_engine);
+  if (policy) steady = pm::detail::decode_pool_policy(*policy, on.serving_engine);
   summary_part part = step_part(on, decode, steady);
   part.name = "decode pool: ITL";
   part.what = iteration_text(decode) + pool_text(d.decode, mixed);
@@ -348,7 +348,7 @@ summary_part prefill_of_pool(const served_load& x, const screen_calibration& pol
                     (engine - 1.0) * passes, prefill_overhead});
     add_step(part, {"CPU per request", "", policy->engine.request_cpu_time.value(), by_host});
   }
-  add_step(part, {"exposed transfer", "", s.exposed.value(), "link between pools"});
+  add_step(part, {"exposed transfer", "", s.exposed_transfer.value(), "link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
   part.amounts.push_back(cat("KV cache of a prompt, per GPU: ",
                              with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())),
