@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <perfmodel/core/version.hpp>
 
 #include "audit.hpp"
 #include "batch.hpp"
@@ -16,10 +17,6 @@
 #include "sensitivity.hpp"
 #include "service_runs.hpp"
 #include "summary.hpp"
-
-#ifndef PERFMODEL_VERSION
-#define PERFMODEL_VERSION "unknown"
-#endif
 
 namespace {
 

@@ -324,8 +324,8 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
       by_class[static_cast<std::size_t>(c)] += all;
     };
     visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
-      add(o.kind,
-          o.times * times.operators.time_of(workload, [&] { return demand_of_valid(workload); }));
+      add(o.kind, o.times * times.operators.time_of(
+                                workload, [&] { return demand_of(valid_operator{workload}); }));
     });
     visit_elementwise_kernel_times(
         p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
