@@ -18,7 +18,8 @@ constexpr duration<T> exposed_time(const duration<T>& communication, const durat
                               duration<T>{}));
 }
 
-/// Share of the communication that is hidden: 1 - exposed / communication. Errors: exposed above it.
+/// Share of the communication that is hidden: 1 - exposed / communication. Errors: exposed above
+/// it.
 /// Test: 400 ms exposed of 487.8 are 18 %.
 template <Scalar T>
 constexpr T overlap_efficiency(const duration<T>& communication, const duration<T>& exposed) {
