@@ -545,7 +545,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const perfmodel::error& e) {
-    return fail(perfmodel::code_text(e.code()) + ": " + e.what());
+    return fail(perfmodel::code_text(e.code()) + ": " + napkin::message_of(e));
   } catch (const std::exception& e) {
     return fail(e.what());
   }

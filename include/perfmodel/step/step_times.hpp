@@ -13,8 +13,8 @@
 
 namespace perfmodel::detail {
 
-/// Policies that model one attention kernel for prefills and decodes: policy.mixed_attention_time(device,
-/// prefills, decodes).
+/// Policies that model one attention kernel for prefills and decodes:
+/// policy.mixed_attention_time(device, prefills, decodes).
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
                                     const basic_attention_prefill<T>& prompts,
@@ -352,10 +352,10 @@ class predicted_step {
   constexpr predicted_step(const basic_deployment<T>& d, const Policy& policy, const Cost& links)
       : replica_(d), policy_(policy), times_(d, policy, links) {}
 
-  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) const {
+  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
     return prediction_of_step(replica_, i, policy_, times_);
   }
-  constexpr duration<T> time(const basic_iteration<T>& i) const {
+  constexpr duration<T> time(const basic_iteration<T>& i) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(i == last_)) {
         last_time_ = time_of_step(replica_, i, policy_, times_);
@@ -370,13 +370,13 @@ class predicted_step {
  private:
   const basic_deployment<T>& replica_;
   const Policy& policy_;
-  mutable step_times<T, Policy, Cost> times_;
-  mutable basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
-  mutable duration<T> last_time_{};
+  step_times<T, Policy, Cost> times_;
+  basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
+  duration<T> last_time_{};
 };
 /// Time of an iteration: predictor.time(iteration), else the time of its estimate.
 template <Scalar T, class Predictor>
-constexpr duration<T> step_time_of(const Predictor& predictor, const basic_iteration<T>& i) {
+constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T>& i) {
   if constexpr (requires { predictor.time(i); }) {
     return predictor.time(i);
   } else {
