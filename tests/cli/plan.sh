@@ -114,7 +114,7 @@ refuses 'percentiles, drafts and disaggregated are of predictions' "${one[@]}" -
 refuses 'ttft_percentile is 20; allowed: a number, 50 to 99.9' "${one[@]}" --ttft 1s --ttft-percentile 20
 # Nobody waits for minutes, unless they may.
 json=$("$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tokens 1024 --json)
-[[ $? -eq 3 && $json == *'requests wait longer for a place than the longest wait: '* ]] || fail 'queues of minutes'
+[[ $? -eq 3 && $json == *'the mean queueing time exceeds its limit: '* ]] || fail 'queues of minutes'
 "$napkin" "${one[@]}" --concurrency 4096 --input-tokens 8192 --output-tokens 1024 --longest-wait 100000s --json >/dev/null ||
   fail 'a wait that is allowed'
 # Pools, drafts, and what a hit in the cache saves.

@@ -129,8 +129,8 @@ TEST_CASE("plan: who waits for minutes is left out, and the nearest is named") {
   CHECK(near(r.nearest_miss, r.nearest_point->serving.wait / q.max_queueing_time));
   bool said = false;
   for (const auto& x : r.rejected) {
-    said = said || (x.reason == "requests wait longer for a place than the longest wait" &&
-                    x.available == 60.0 && x.needed > 60.0);
+    said = said || (x.reason == "the mean queueing time exceeds its limit" && x.available == 60.0 &&
+                    x.needed > 60.0);
   }
   CHECK(said);
   q.max_queueing_time = r.nearest_point->serving.wait;

@@ -59,16 +59,16 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
   d.device = pm::catalog::h100_sxm;
   d.model = pm::catalog::llama_3_1_70b;
   d.layout.tensor = 8;
-  const auto kind = [&](const pm::iteration& i) { return pm::kind_of_sums(d, i, calibration); };
+  const auto kind = [&](const pm::iteration& i) { return pm::all_reduce_kind_of(d, i, calibration); };
   // 16 KiB a row: 512 of them are 8 MiB.
   const pm::iteration decode{.batch = 64, .context = 4096}, chunk{.prefill_tokens = 8192};
   CHECK(kind(decode) == own_kernels);
   CHECK(kind({.batch = 512, .context = 100}) == own_kernels);
   CHECK(kind({.batch = 513, .context = 100}) == library);
   CHECK(kind(chunk) == library);
-  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
+  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
                                 calibration) == own_kernels);
-  CHECK(pm::kind_of_prompt_sums(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
+  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
                                 calibration) == library);
   // The mean of the parts' widths by their time: with that of the kernels that sum.
   for (const pm::iteration& i : {decode, chunk}) {
@@ -76,7 +76,7 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
     const double links = p.estimate.terms["communication"] / p.estimate.time;
     const pm::kind_log_sigmas& stated = calibration.note(pm::profile_part::links).by_kind;
     const auto log_sigma = [&](pm::collective_kind k) {
-      return pm::detail::evidence_of_pass(d, p.estimate, calibration, k).log_sigma();
+      return pm::detail::evidence_of_step(d, p.estimate, calibration, k).log_sigma();
     };
     CHECK(p.stands_on.log_sigma() == log_sigma(kind(i)));
     CHECK_THAT((log_sigma(own_kernels) - log_sigma(library)) / links,

@@ -56,7 +56,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
                   const std::string& kind, const std::string& left_out) {
   const pm::serving_estimate s = serving(r.deployment, r.load, calibration);
   const pm::service_uncertainty& w = calibration.services;
-  const auto decode = pm::detail::times_of_decode(r.deployment, s, calibration);
+  const auto decode = pm::detail::profile_times_of_decode(r.deployment, s, calibration);
   const bool dequantised = pm::dequantises_experts(decode) && w.dequantised_experts > 0.0;
   const pm::parallel_layout& l = r.deployment.layout;
   const std::string service =
@@ -76,7 +76,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
        std::sqrt(w.token * w.token + more * more)});
   if (r.started_cold || s.capacity < r.load.concurrency()) return;
   const double prompts =
-      pm::detail::evidence_of_prompt(r.deployment, r.load, s, calibration).log_sigma();
+      pm::detail::evidence_of_prefill(r.deployment, r.load, s, calibration).log_sigma();
   add(kind, "first", {service, std::log(r.first / s.ttft.value()), prompts, w.first_token});
 }
 
@@ -151,10 +151,11 @@ inline void add_pools(by_line& out, const std::string& folder) {
     };
     add("token",
         {service, std::log(s.seconds / e.itl.value()),
-         evidence_of(calibration, pm::detail::times_of_decode(decode, e, calibration)).log_sigma(),
+         evidence_of(calibration, pm::detail::profile_times_of_decode(decode, e, calibration))
+             .log_sigma(),
          w.token});
     add("first", {service, std::log(s.first / e.ttft.value()),
-                  pm::detail::evidence_of_prompt(prefill, s.load, e, calibration).log_sigma(),
+                  pm::detail::evidence_of_prefill(prefill, s.load, e, calibration).log_sigma(),
                   w.first_token});
   }
 }

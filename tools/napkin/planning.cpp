@@ -54,8 +54,8 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   outcome<> answer = outcome_of(p.serving);
   const pm::deployment d = pm::deployment_of(q, p);
   answer.sums =
-      pm::kind_of_sums(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.calibration);
-  answer.prompt_sums = pm::kind_of_prompt_sums(d, pm::load_of(q, p), c.calibration);
+      pm::all_reduce_kind_of(d, pm::iteration{.batch = p.serving.batch, .steady = true}, c.calibration);
+  answer.prompt_sums = pm::prefill_all_reduce_kind_of(d, pm::load_of(q, p), c.calibration);
   answer.pools = p.prefill.has_value();
   note_calibration(answer, outcome_of(pm::bound_of_point(q, p)), c, profile_part::all);
   return *answer.calibrated;

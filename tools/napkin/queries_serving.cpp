@@ -160,8 +160,8 @@ struct serving {
                         const pm::basic_deployment<T>& computes, const pm::basic_service_load<T>& l,
                         const T& batch, const Mode& mode) {
     if constexpr (std::same_as<Mode, pm::calibrated>) {
-      out.sums = pm::kind_of_sums(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
-      out.prompt_sums = pm::kind_of_prompt_sums(computes, l, mode);
+      out.sums = pm::all_reduce_kind_of(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
+      out.prompt_sums = pm::prefill_all_reduce_kind_of(computes, l, mode);
     } else if constexpr (std::same_as<T, double>) {
       const pm::iteration one{.batch = 1.0, .context = l.input_tokens};
       out.least_itl = pm::step_bound(decodes, one).time.value();

@@ -49,7 +49,7 @@ struct step {
     out.add("time_s", "time", e.time);
     out.explain(e);
     note_work(in, out, d, i);
-    if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::kind_of_sums(d, i, mode);
+    if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::all_reduce_kind_of(d, i, mode);
     note_formats(out, in);
     return out;
   }

@@ -73,6 +73,7 @@ enum class error_code : int {
   invalid_config = 21,        ///< a config.json that contradicts itself or lacks a field
   impossible_layout = 30,     ///< parallel degrees that the model or the fabric cannot have
   inconsistent = 31,          ///< inputs that contradict each other
+  infeasible = 32,            ///< the value of a deployment or load that cannot run
   unreadable_file = 40,
   unidentifiable = 50,  ///< measurements that cannot determine a parameter
 };
@@ -126,6 +127,14 @@ inline std::string number_text(double x) {
 /// constexpr, so that a compiler prints its arguments when it fails in a constant expression.
 constexpr void computes_in(bool supported, const char* accelerator, const char* format) {
   if (!supported) unsupported(accelerator, format);
+}
+[[noreturn]] inline void infeasible_result(const char* reason, const char* unit, double needed,
+                                           double available) {
+  std::string numbers;
+  if (available > 0.0) {
+    numbers = ": " + number_text(needed) + " " + unit + " of " + number_text(available);
+  }
+  throw error(error_code::infeasible, "infeasible: " + std::string(reason) + numbers);
 }
 [[noreturn]] inline void fail(error_code code, const char* message) {
   throw error(code, message);

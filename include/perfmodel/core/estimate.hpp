@@ -32,6 +32,11 @@ constexpr feasibility infeasible(const char* reason, const char* unit, double ne
   return {false, reason, unit, needed, available};
 }
 
+/// Throws the reason of an infeasible result. Errors: infeasible.
+constexpr void require_feasible(const feasibility& f) {
+  if (!f.feasible) detail::infeasible_result(f.reason, f.unit, f.needed, f.available);
+}
+
 template <Scalar T = double>
 struct basic_term {
   perfmodel::limiter kind = limiter::none;
@@ -144,6 +149,13 @@ struct basic_estimate {
   T mfu{};
   T mbu{};
   perfmodel::feasibility feasible{};
+
+  /// The time, of a feasible estimate; `time` of an infeasible one is the time if memory sufficed.
+  /// Errors: infeasible, with the reason.
+  constexpr const duration<T>& value() const {
+    require_feasible(feasible);
+    return time;
+  }
 };
 using estimate = basic_estimate<>;
 

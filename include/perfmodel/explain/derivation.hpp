@@ -297,6 +297,35 @@ inline derivation derivation_of(const traced& result) {
   return detail::derivation_writer(*result.tape()).write(result.node());
 }
 
+namespace detail {
+
+/// A spec as inputs of a trace; a policy or any other argument unchanged.
+template <class X>
+decltype(auto) trace_argument(const X& x, trace& t) {
+  if constexpr (Spec<const X>) {
+    return trace_inputs(x, t);
+  } else {
+    return (x);
+  }
+}
+
+}  // namespace detail
+
+/// Derivation of law(specs...), with every number of the specs as an input. `law` is generic over
+/// the scalar and returns an estimate, a quantity or a number: explain([](const auto& d, const
+/// auto& i) { return step_bound(d, i); }, d, i).
+/// Errors: those of the law. Test: the last step is the law's result over double.
+template <class Law, class... Specs>
+derivation explain(const Law& law, const Specs&... specs) {
+  trace t;
+  const auto result = law(detail::trace_argument(specs, t)...);
+  if constexpr (requires { result.time.value(); }) {
+    return derivation_of(result.time);
+  } else {
+    return derivation_of(result);
+  }
+}
+
 /// Derivation as lines of text, inputs first; `with_numbers` adds each formula with its values.
 inline std::string to_string(const derivation& d, bool with_numbers = true) {
   std::string s;

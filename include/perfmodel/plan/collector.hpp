@@ -170,8 +170,8 @@ class plan_collector {
   bool queues_too_long(const evaluated_point& x) {
     const serving_estimate& s = x.point.serving;
     if (x.misses.wait > 1.0) {
-      reject(x.point, infeasible("requests wait longer for a place than the longest wait", "s",
-                                 s.wait.value(), q_.max_queueing_time.value()));
+      reject(x.point, infeasible("the mean queueing time exceeds its limit", "s", s.wait.value(),
+                                 q_.max_queueing_time.value()));
     } else if (x.misses.queue > 1.0) {
       reject(x.point, infeasible("requests queue for KV memory or a running-request slot", "%",
                                  100.0 * s.queued, 100.0 * q_.queued_limit));

@@ -19,6 +19,11 @@ struct basic_latency_target {
   duration<T> limit{};
   std::optional<double> share{};
 
+  constexpr basic_latency_target() = default;
+  /// Converts from a duration, as in `.ttft = 0.5 * second`.
+  constexpr basic_latency_target(const duration<T>& at_most, std::optional<double> of_requests = {})
+      : limit(at_most), share(of_requests) {}
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::positive("limit"), s.limit...);

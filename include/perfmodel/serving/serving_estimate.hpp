@@ -30,6 +30,13 @@ struct basic_serving_estimate {
   T e2e_cv{};                           ///< of requests
   perfmodel::feasibility feasible{};
 
+  /// This estimate, if feasible; latencies of an infeasible one are those if memory and rate
+  /// sufficed. Errors: infeasible, with the reason.
+  constexpr const basic_serving_estimate& checked() const {
+    require_feasible(feasible);
+    return *this;
+  }
+
   /// The whole time that a share of all requests stays within, as of a lognormal.
   constexpr duration<T> e2e_quantile(double share) const {
     using math::exp;
