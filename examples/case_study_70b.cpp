@@ -1,5 +1,5 @@
-// A published case study takes a 70B model on 8 H100 from 85 ms a token to 10 ms in three rounds.
-// Which of its numbers can be true together? Each stands beside the law that bounds it.
+// A published case study improves a 70B model on 8 H100 from 85 ms a token to 10 ms in three steps.
+// Can all of its numbers be true at once? Each is compared with the law that bounds it.
 #include <array>
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

@@ -1,5 +1,5 @@
-// Which promises about hardware and deployments can a compiler keep? All of these: change a
-// number that breaks one, and the build stops with the message in the comment.
+// Can a compiler check assumptions about hardware and deployments? Change a number that violates
+// one, and the build stops with the message in the comment.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/model/catalog/llama.hpp>

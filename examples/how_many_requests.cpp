@@ -22,7 +22,7 @@ void textbook() {
               requests(35, kv / 2.0));
 }
 
-// Real devices, whose capacity a driver reports, and the model's real number of parameters.
+// Real devices, with the memory that a driver reports, and the model's real number of parameters.
 void machines() {
   std::printf("\nLlama 3 70B in bf16 over 8 devices, 4096 tokens each\n");
   std::printf("  %-14s %10s %10s %14s %14s\n", "", "memory", "free", "requests", "as vLLM keeps");

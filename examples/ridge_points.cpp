@@ -1,5 +1,5 @@
-// Where is the ridge point of each generation? A kernel with fewer FLOP per byte than this waits
-// for memory; one with more waits for arithmetic.
+// What is the ridge point of each generation? A kernel with fewer FLOP per byte is limited by
+// memory, one with more by arithmetic.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/operators/gemm.hpp>
@@ -29,7 +29,7 @@ int main() {
         std::printf(" %7s", "-");
       }
     }
-    // A norm or an activation runs on vector units, whose ridge lies far lower.
+    // A norm or an activation runs on vector units, which have a far lower ridge point.
     std::printf(" %12.1f", (pm::vector_peak(*a) / a->dram.bandwidth).value());
     const pm::regime r = pm::regime_of(*a, pm::fp16, 200.0 * pm::flop_per_byte);
     std::printf("   %s\n", r == pm::regime::memory_bound ? "memory-bound" : "compute-bound");

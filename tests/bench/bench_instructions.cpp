@@ -81,15 +81,16 @@ constexpr int answers = 100;
     l.input_tokens = 2049.0 + i % 50;
     const pm::serving_estimate s = pm::serving(d, l, calibration);
     for (const double share : {0.5, 0.9, 0.99}) {
-      sum += s.first_token.quantile(share).value() + s.gap.quantile(share).value();
+      sum +=
+          s.ttft_distribution.quantile(share).value() + s.itl_distribution.quantile(share).value();
     }
   }
   return sum;
 }
 /// Decode passes of one deployment, each of another batch and context.
 [[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& calibration) {
-  const pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
-                                                                                  calibration);
+  pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
+                                                                            calibration);
   double sum = 0;
   for (int i = 0; i < answers; ++i) {
     sum += passes.time({.batch = 1.0 + i, .context = 4096.0 + i}).value();

@@ -148,8 +148,8 @@ void calibrated_service(benchmark::State& state, const pm::service_load& load) {
     l.input_tokens = l.input_tokens < 2100.0 ? l.input_tokens + 1.0 : 2048.0;
     const pm::serving_estimate s = pm::serving(d, l, calibration);
     for (const double share : {0.5, 0.9, 0.99}) {
-      benchmark::DoNotOptimize(s.first_token.quantile(share));
-      benchmark::DoNotOptimize(s.gap.quantile(share));
+      benchmark::DoNotOptimize(s.ttft_distribution.quantile(share));
+      benchmark::DoNotOptimize(s.itl_distribution.quantile(share));
     }
   }
   state.SetItemsProcessed(state.iterations());

@@ -188,11 +188,11 @@ all=$(steps_of "${loop[@]}")
 named_in_all() { # <name> <value>
   grep -E "^\{\"name\":\"$1( of [^\"]*)?\"" <<<"$all" | grep -qF "\"value\":\"$2\"" || fail "the derivation has no $1 = $2"
 }
-named_in_all prompt "$prompt ms"
-named_in_all 'behind other prompts' "$delay ms"
-named_in_all stall "$stall ms"
-named_in_all 'next prompt' "$next ms"
-named_in_all 'prompts in a gap' 0.1233
+named_in_all prefill "$prompt ms"
+named_in_all 'prefill queueing' "$delay ms"
+named_in_all 'decode stall' "$stall ms"
+named_in_all 'marginal prefill' "$next ms"
+named_in_all 'prefills per interval' 0.1233
 named_in_all 'time to first token' "$total ms"
 # The steps add up to the answer, of a pass and of a service.
 for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*]} --mode bound"; do
@@ -252,7 +252,7 @@ deep=(serving --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --i
 all=$("$napkin" explain "${deep[@]}" --all | sed -n '/^steps$/,/^result$/p')
 longest=$(sed -nE 's/^ {2,4}([^ =][^=]*) = .*/\1/p' <<<"$all" | awk 'length($0) > n { n = length($0) } END { print n + 0 }')
 [[ $longest -gt 10 && $longest -le 60 ]] || fail "a step's name of $longest characters"
-part='feed-forward of decode pass of a first round'
+part='feed-forward of decode step of a first evaluation'
 grep -qx "  of up of $part:" <<<"$all" || fail 'no part above its steps'
 grep -q '^    dense time = flop / matrix rate' <<<"$all" || fail 'names below a part are not short'
 [[ $("$napkin" explain "${deep[@]}" --json) == *"\"name\":\"dense time of up of $part\""* ]] || fail 'JSON has no whole names'

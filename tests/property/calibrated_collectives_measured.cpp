@@ -138,7 +138,7 @@ TEST_CASE("80 % of what a fit of links has not seen lie where it says", "[calibr
       {"links rtx_pro_6000 own_kernels", 0.11}};
   CHECK(unseen.size() == most.size());
   for (const auto& [who, limit] : most) {
-    const double inside = pm::coverage_of(unseen.at(who), left_out::stated_width(who));
+    const double inside = pm::coverage_of(unseen.at(who), left_out::stated_log_sigma(who));
     INFO(who << ": mean " << pm::score_of(unseen.at(who)).mean << ", inside " << inside);
     CHECK(pm::score_of(unseen.at(who)).mean < limit);
     CHECK(inside >= 0.72);

@@ -64,7 +64,7 @@ TEST_CASE("int8 and int4 weights beside 16-bit activations, of shapes that no fi
     shape.push_back(shapes.emplace(nk, shapes.size()).first->second);
   }
   const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
-    return published::widened_time(rows[i], device, machine, v);
+    return published::dequantised_time(rows[i], device, machine, v);
   };
   const std::vector<double> unseen =
       pm::held_out_residuals(published::of_widening, std::span<const double>(measured),

@@ -28,7 +28,7 @@ TEST_CASE("products without their n, their k, their m lie in the interval",
   for (const auto& r : perfmodel_test::test_data("left_out.tsv")) {
     const std::string who = r.text("operator") + ' ' + r.text("chip") + ' ' + r.text("kind");
     if (!unseen.contains(who)) continue;
-    const double stated = left_out::stated_width(who);
+    const double stated = left_out::stated_log_sigma(who);
     INFO(who << ", stated " << stated);
     CHECK(pm::coverage_of(unseen[who], stated) > 0.72);
     CHECK(pm::coverage_of(unseen[who], stated) < 0.90);

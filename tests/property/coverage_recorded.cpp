@@ -20,7 +20,7 @@ TEST_CASE("intervals hold 72 to 90 % of what was left out, by operator, chip and
   double at_least = 0.0, rows = 0.0;
   for (const auto& r : perfmodel_test::test_data("left_out.tsv")) {
     const std::string who = r.text("operator") + ' ' + r.text("chip") + ' ' + r.text("kind");
-    const double stated = left_out::stated_width(who);
+    const double stated = left_out::stated_log_sigma(who);
     INFO(who << ", stated " << stated);
     CHECK(stated >= r.number("holds_72"));
     CHECK(stated <= r.number("holds_90"));
@@ -34,7 +34,7 @@ TEST_CASE("intervals hold 72 to 90 % of what was left out, by operator, chip and
   CHECK(at_least > 0.9 * rows);  // shapes further away are worse than those left out
 }
 
-TEST_CASE("intervals of links hold 72 to 90 % of what was left out and of loans, by chip and kind",
+TEST_CASE("intervals of links cover 72 to 90 % of held-out rows and of transfers, by chip and kind",
           "[calibrated]") {
   // One version of one engine was posted of B300, and versions differ by Hopper's width.
   const std::set<std::string> wider = {"unseen b300_sxm own_kernels b300_sxm",
@@ -44,8 +44,8 @@ TEST_CASE("intervals of links hold 72 to 90 % of what was left out and of loans,
     const std::string chip = r.text("chip"), kind = r.text("kind"), by = r.text("by");
     const std::string who = r.text("what") + ' ' + chip + ' ' + kind + ' ' + by;
     const double stated = r.text("what") == "lent"
-                              ? left_out::lent_name(chip + ' ' + kind + ' ' + by).stated()
-                              : left_out::stated_width("links " + chip + ' ' + kind);
+                              ? left_out::link_transfer_name(chip + ' ' + kind + ' ' + by).stated()
+                              : left_out::stated_log_sigma("links " + chip + ' ' + kind);
     INFO(who << ", stated " << stated);
     ++lines;
     if (wider.contains(who)) {

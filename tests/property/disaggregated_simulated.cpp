@@ -150,7 +150,7 @@ outcome law(const setting& s, const pm::service_load& l) {
   const auto e = pm::detail::disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
                      d, one, {}, prefill, decode)
                      .estimate();
-  return {e.itl.value(), e.ttft.value(), e.first_token.quantile(0.9).value()};
+  return {e.itl.value(), e.ttft.value(), e.ttft_distribution.quantile(0.9).value()};
 }
 
 void check(const outcome& is, const outcome& simulated, double ttft, double p90) {

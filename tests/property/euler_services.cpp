@@ -57,7 +57,7 @@ pm::basic_prefix_tree<T> tree(const in6<T>& x) {
   t.levels.push_back({x[0], T(1.0)});
   t.levels.push_back({x[1], x[5]});
   t.own = x[2];
-  t.answer = x[3];
+  t.output = x[3];
   return t;
 }
 
@@ -146,11 +146,11 @@ TEST_CASE("elasticities of evictions and shared prefixes have the sum that Euler
     return pm::preemption_of(on_h100(1, x[0], x[1], x[2]), l, bps(x[3]), pm::datasheet{});
   };
   check_law<6>("computed anew: twice the rates", load, {1, 1, 1, 1, 0, 0}, -1,
-               [&]<class T>(const in6<T>& x) { return evicted(x).recompute.value(); });
+               [&]<class T>(const in6<T>& x) { return evicted(x).recompute_time.value(); });
   check_law<6>("sent out and in: twice the rates", load, {1, 1, 1, 1, 0, 0}, -1,
-               [&]<class T>(const in6<T>& x) { return evicted(x).swap.value(); });
+               [&]<class T>(const in6<T>& x) { return evicted(x).swap_time.value(); });
   check_law<6>("sent out and in: twice the tokens", load, {0, 0, 0, 0, 1, 1}, 1,
-               [&]<class T>(const in6<T>& x) { return evicted(x).swap.value(); });
+               [&]<class T>(const in6<T>& x) { return evicted(x).swap_time.value(); });
   check_law<2>(
       "evictions of a full service", {2000, 1000}, {1, 1}, 0,
       []<class T>(const in2<T>& x) { return pm::preemptions_of_full_service(x[0], x[1]); });
@@ -166,7 +166,7 @@ TEST_CASE("elasticities of evictions and shared prefixes have the sum that Euler
     pm::basic_prefix_tree<T> t;
     t.levels.push_back({x[1], x[5]});
     t.own = x[2];
-    t.answer = x[3];
+    t.output = x[3];
     return pm::prefix_hit_of(t, x[4]).hit;
   };
   check_law<6>("prefixes found: twice the conversations and the room", shared, {0, 0, 0, 0, 1, 1},

@@ -66,7 +66,7 @@ TEST_CASE("a loop of three times as many as the budget keeps up with, against si
   for (const lengths& w : {lengths{1024, 256, 512}, {300, 200, 1024}, {2048, 256, 2048}}) {
     CAPTURE(w.input, w.output, w.budget);
     d.limits.tokens = w.budget;
-    const double kept = pm::detail::most_decoding(d, load_of(w, 1.0), w.output - 1.0, 1.0);
+    const double kept = pm::detail::largest_decode_batch(d, load_of(w, 1.0), w.output - 1.0, 1.0);
     const double requests = std::round(3.0 * kept);
     const sim::outcome o = simulated_loop(w, static_cast<int>(requests), pass);
     const pm::serving_estimate s = pm::serving(d, load_of(w, requests), calibration);

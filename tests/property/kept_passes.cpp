@@ -92,7 +92,7 @@ pm::iteration random_iteration(random_numbers& x) {
 /// Of a few passes asked again and again, the number whose times differ.
 long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated& c) {
   const forgetful plain(c);
-  const pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> kept{d, c, c};
+  pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> kept{d, c, c};
   std::vector<pm::iteration> some(3);
   long differ = 0;
   for (int k = 0; k < 12; ++k) {

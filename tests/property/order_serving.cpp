@@ -79,11 +79,9 @@ bool larger_passes(const pm::accelerator& a, const pm::accelerator& with_more) {
 /// What a prompt makes of passes.
 pm::prefill_steps passes_of(const service& s, const pm::calibrated& c) {
   using pass = pm::detail::predicted_step<double, pm::calibrated, pm::calibrated>;
-  const pass time(s.d, c, c);
+  pass time(s.d, c, c);
   const auto engine = pm::detail::engine_terms<double>(c);
-  pm::detail::service_prediction<double, pass> p(s.d, s.l, engine, time);
-  p.flow();
-  return p.passes();
+  return pm::detail::predict_service(s.d, s.l, engine, time).steps;
 }
 
 /// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none, and where decodes
@@ -93,20 +91,25 @@ bool steps_between(const service& s, const service& t, const pm::calibrated& c) 
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   const double groups = s.d.layout.pipeline * s.d.layout.data;
   const auto hardly_two = [&](double n) { return n > groups && n < 2.0 * groups; };
-  return p.chunks != q.chunks || hardly_two(p.together) || hardly_two(q.together) ||
-         (q.stall > p.stall && q.next < 0.9 * p.next);
+  return p.chunks != q.chunks || hardly_two(p.prefills_per_step) ||
+         hardly_two(q.prefills_per_step) ||
+         (q.decode_stall > p.decode_stall &&
+          q.marginal_prefill_time < 0.9 * p.marginal_prefill_time);
 }
 
 /// Whether nine tenths of the room for prompts are taken: with more requests more decode in each iteration, and the full
 /// ones, of which the longest gaps are, have fewer prompts.
 bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm::calibrated& c) {
-  return s.l.rate().value() * answer.gap.mean().value() > 0.9 * passes_of(s, c).together;
+  return s.l.rate().value() * answer.itl_distribution.mean().value() >
+         0.9 * passes_of(s, c).prefills_per_step;
 }
 
 /// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of attention more.
 bool full_passes_step(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
-  return q.together > p.together && q.together * q.packed > p.together * p.packed;
+  return q.prefills_per_step > p.prefills_per_step &&
+         q.prefills_per_step * q.saturated_prefill_time >
+             p.prefills_per_step * p.saturated_prefill_time;
 }
 
 /// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt than by its tokens:
@@ -115,22 +118,25 @@ bool full_passes_step(const service& s, const service& t, const pm::calibrated& 
 bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   const auto tokens = [](const pm::prefill_steps& x) {
-    return x.with_prefill.batch + x.with_prefill.prefill_tokens;
+    return x.prefill_iteration.batch + x.prefill_iteration.prefill_tokens;
   };
-  const double times = q.with_prefill.batch / p.with_prefill.batch;
-  const double chunk = (q.alone / q.chunks) / (p.alone / p.chunks);
-  return times > 1.0 && (q.decode > times * p.decode || q.alone > times * p.alone ||
-                         q.packed > times * p.packed || chunk > tokens(q) / tokens(p));
+  const double times = q.prefill_iteration.batch / p.prefill_iteration.batch;
+  const double chunk = (q.prefill_time / q.chunks) / (p.prefill_time / p.chunks);
+  return times > 1.0 &&
+         (q.decode_time > times * p.decode_time || q.prefill_time > times * p.prefill_time ||
+          q.saturated_prefill_time > times * p.saturated_prefill_time ||
+          chunk > tokens(q) / tokens(p));
 }
 
 /// Whether a closed loop is limited by prefill: throughput is 1 / saturated prefill time, so that what decoding gains
 /// in ITL is lost in TTFT, and the whole time stays.
 bool limited_by_prefill(const service& s, const pm::serving_estimate& e, const pm::calibrated& c) {
-  return s.l.is_closed() && e.throughput.value() * passes_of(s, c).packed.value() > 0.999;
+  return s.l.is_closed() &&
+         e.throughput.value() * passes_of(s, c).saturated_prefill_time.value() > 0.999;
 }
 
 /// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
-/// are long (admission_wait_time). Kernels that step make it less with more places (closed_service).
+/// are long (admission_queue_of). Kernels that step make it less with more places (closed_service).
 double full_throughput(service s, const pm::calibrated& c) {
   s.l.arrivals = pm::closed_loop{1e6};
   return pm::serving(s.d, s.l, c).throughput.value();
@@ -236,7 +242,8 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     itl.rises(a.itl.value(), b.itl.value(), where);
     ttft.rises(a.ttft.value(), b.ttft.value(), where);
     e2e.rises(a.e2e.value(), b.e2e.value(), where);
-    gaps.rises(0.99 * a.gap.quantile(0.99).value(), b.gap.quantile(0.99).value(), where,
+    gaps.rises(0.99 * a.itl_distribution.quantile(0.99).value(),
+               b.itl_distribution.quantile(0.99).value(), where,
                [&] { return steps_between(s, more, c) || nearly_full(more, b, c); });
   }
 }

@@ -94,7 +94,7 @@ service random_service(random_numbers& x) {
 template <class Policy>
 double seconds_of_a_prompt(const service& s, const Policy& policy) {
   const double computed = (1.0 - s.l.prefix_hit) * s.l.input_tokens;
-  const double budget = s.l.chunk_tokens.value_or(pm::detail::tokens_of_step(s.d));
+  const double budget = s.l.chunk_tokens.value_or(pm::detail::step_token_budget(s.d));
   const double chunk = std::min(budget, computed);
   const double steps = computed / chunk;
   const double prompts = std::max(1.0, budget / computed) * s.d.layout.pipeline * s.d.layout.data;

@@ -103,10 +103,10 @@ numbers errors_of(const simulated_row& r) {
           e.itl.value() / s.itl - 1,
           e.e2e.value() / s.e2e - 1,
           e.throughput.value() / s.throughput - 1,
-          outside(e.first_token.quantile(0.9).value(), s.ttft90),
-          outside(e.first_token.quantile(0.99).value(), s.ttft99),
-          outside(e.gap.quantile(0.9).value(), s.itl90),
-          outside(e.gap.quantile(0.99).value(), s.itl99),
+          outside(e.ttft_distribution.quantile(0.9).value(), s.ttft90),
+          outside(e.ttft_distribution.quantile(0.99).value(), s.ttft99),
+          outside(e.itl_distribution.quantile(0.9).value(), s.itl90),
+          outside(e.itl_distribution.quantile(0.99).value(), s.itl99),
           outside(e.e2e_quantile(0.9).value(), s.e2e90),
           outside(e.e2e_quantile(0.99).value(), s.e2e99)};
 }

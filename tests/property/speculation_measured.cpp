@@ -11,15 +11,16 @@
 namespace property_speculation_measured {
 
 namespace pm = perfmodel;
-using published::traced_drafts;
+using published::traced_speculation;
 
 namespace {
 
 double tokens(const pm::emitted_tokens_per_round<double>& e) {
   return e.quantity().value();
 }
-std::vector<traced_drafts> traces() {
-  std::vector<traced_drafts> all = published::traces_of_drafts(perfmodel_test::measured_folder());
+std::vector<traced_speculation> traces() {
+  std::vector<traced_speculation> all =
+      published::traces_of_speculation(perfmodel_test::measured_folder());
   REQUIRE(all.size() == 4);
   return all;
 }
@@ -31,34 +32,34 @@ double off(double predicted, double measured) {
 
 TEST_CASE("acceptance by position of one half of the requests gives the other's tokens per pass",
           "[speculation][shared]") {
-  for (const traced_drafts& t : traces()) {
+  for (const traced_speculation& t : traces()) {
     const std::vector<double> seen = t.by_position(0);
     for (int k = 1; k <= 5; ++k) {
       INFO(t.text << " " << t.proposer << " " << k);
-      CHECK(off(tokens(pm::emitted_tokens(seen, k)), t.tokens_per_pass(k, 1)) < 0.03);
+      CHECK(off(tokens(pm::emitted_tokens(seen, k)), t.tokens_per_step(k, 1)) < 0.03);
     }
   }
 }
 
 TEST_CASE("the first position, and a later acceptance of another text", "[speculation][shared]") {
-  const std::vector<traced_drafts> all = traces();
-  for (const traced_drafts& t : all) {
-    const traced_drafts& other = published::same_drafts_elsewhere(all, t);
+  const std::vector<traced_speculation> all = traces();
+  for (const traced_speculation& t : all) {
+    const traced_speculation& other = published::same_drafter_elsewhere(all, t);
     const pm::basic_acceptance<double> a(t.by_position()[0], other.later_acceptance());
     for (const int k : published::traced_lengths) {
       INFO(t.text << " " << t.proposer << " " << k);
-      CHECK(off(tokens(pm::emitted_tokens(a, k)), t.tokens_per_pass(k)) < 0.05);
+      CHECK(off(tokens(pm::emitted_tokens(a, k)), t.tokens_per_step(k)) < 0.05);
     }
   }
 }
 
 TEST_CASE("copies come in runs, and learned drafts do not", "[speculation][shared]") {
-  for (const traced_drafts& t : traces()) {
+  for (const traced_speculation& t : traces()) {
     double over_positions = 1.0;
     for (const int k : published::traced_lengths) {
       INFO(t.text << " " << t.proposer << " " << k);
-      const double by_runs = tokens(pm::emitted_tokens_of_runs(std::span(t.kept_at), k));
-      const double measured = t.tokens_per_pass(k);
+      const double by_runs = tokens(pm::emitted_tokens_of_runs(std::span(t.accepted_at), k));
+      const double measured = t.tokens_per_step(k);
       over_positions = t.mean_over_positions(k);
       CHECK(over_positions > measured);
       if (t.proposer == "ngram") {
@@ -69,7 +70,7 @@ TEST_CASE("copies come in runs, and learned drafts do not", "[speculation][share
       }
     }
     // Drafts of 7: where a copy is looked for, the mean over positions is up to half too much.
-    if (t.proposer == "ngram") CHECK(over_positions > 1.15 * t.tokens_per_pass(7));
+    if (t.proposer == "ngram") CHECK(over_positions > 1.15 * t.tokens_per_step(7));
   }
 }
 

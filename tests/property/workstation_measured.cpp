@@ -33,7 +33,7 @@ TEST_CASE("products of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
   std::vector<double> residual;
   int faster = 0;
   for (const auto& r : rows) {
-    if (!r.is_product()) continue;
+    if (!r.is_gemm()) continue;
     residual.push_back(std::log(r.seconds / predicted(r, own.value)));
     // Llama's layer is 436 MB or half of it, more than the 128 MiB of L2; Qwen's is less.
     const double layer = r.copies * r.product().n * r.product().k * 2.0;
@@ -52,7 +52,7 @@ TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][sh
   const pm::memory_bound_kernels& eager = catalog::memory_bound_kernels_rtx_pro_6000;
   std::vector<double> norms, look_ups, all;
   for (const auto& r : rows) {
-    if (r.is_product()) continue;
+    if (r.is_gemm()) continue;
     const auto e = r.streamed(*r.device, catalog::profile_rtx_pro_6000.value, eager);
     all.push_back(std::log(r.seconds / e.time.value()));
     if (r.layer.ends_with("layernorm")) norms.push_back(all.back());

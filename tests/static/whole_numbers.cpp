@@ -5,6 +5,10 @@
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/units/constants.hpp>
 
+#ifdef PERFMODEL_WHOLE_NUMBERS
+#error "PERFMODEL_WHOLE_NUMBERS leaks from the headers"
+#endif
+
 namespace static_whole_numbers {
 
 namespace pm = perfmodel;

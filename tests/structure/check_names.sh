@@ -7,11 +7,11 @@ include=$(cd "$1/include" && pwd)
 compiler=$2
 
 cd "$include"
-mapfile -t headers < <(find perfmodel -name '*.hpp' ! -path 'perfmodel/analysis/*' ! -name lanes.hpp | sort)
+mapfile -t headers < <(find perfmodel -name '*.hpp' ! -path 'perfmodel/tools/fit/*' ! -name lanes.hpp | sort)
 # Names of types in namespace perfmodel itself: not in detail, catalog and others, and no templates.
 names=$(awk '
   FNR == 1 { inner = ""; before = "" }
-  inner == "" && /^namespace / && !/^namespace perfmodel / { inner = $2 }
+  inner == "" && /^namespace / && !/^namespace perfmodel(::inline v[0-9_]+)? \{/ { inner = $2 }
   inner != "" && /^\}  \/\/ namespace/ && $4 == inner { inner = "" }
   inner == "" && match($0, /^(struct|class|enum class|using) [a-z_0-9]+/) && before !~ /^(template|  requires)/ &&
   $0 !~ /<.*> \{|^using (namespace|enum)|::/ {

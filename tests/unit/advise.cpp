@@ -271,7 +271,7 @@ TEST_CASE("advise: what it takes to fit") {
 TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
   auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
   s.load.arrivals = pm::closed_loop{20000};
-  s.load.preempts = pm::preemption::recompute;
+  s.load.preemption_mode = pm::preemption::recompute;
   for (const auto& ask : {pm::service_evaluator(bound_of), pm::service_evaluator(predicted)}) {
     const pm::advice a = pm::advise(s, ask);
     REQUIRE(a.current.feasible);
@@ -282,7 +282,7 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
     }
     CHECK(a.find("continuous_batching")->applies);
   }
-  CHECK(predicted(s).preemption_effect > 1);
+  CHECK(predicted(s).preemptions_per_request > 1);
 }
 
 TEST_CASE(

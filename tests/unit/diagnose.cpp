@@ -200,7 +200,7 @@ TEST_CASE("diagnose: what a trace says is counted once, and what is left is the 
   CHECK_THAT(of(d, host, 1).share, WithinRel(0.9 - 0.66, 1e-9));
   CHECK_THAT(of(d, host, 0).share, WithinRel(0.11, 1e-9));
   CHECK_THAT(of(d, launch).share, WithinRel(0.2, 1e-9));
-  CHECK(said(d, launch) == "20 % of the time are gaps between about " + kernels + " kernels");
+  CHECK(said(d, launch) == "20 % of the time is idle between about " + kernels + " kernels");
   CHECK(said(d, stragglers) == "10 % of the time waits for other devices");
   CHECK_FALSE(has(d, allocation));  // below what is mentioned
   CHECK_THAT(of(d, elementwise_time).share, WithinRel(0.13, 1e-9));
@@ -211,9 +211,9 @@ TEST_CASE("diagnose: what a trace says is counted once, and what is left is the 
   CHECK(said(d, unfused_traffic) ==
         "100 GB from DRAM, " + pm::detail::significant(times, 3) + " times what the model needs");
   const double links = bound.terms["communication"].value() / 0.1;
-  CHECK(said(d, communication) == "13 % of the time is communication that nothing hides; " +
+  CHECK(said(d, communication) == "13 % of the time is exposed communication; " +
                                       pm::detail::significant(100.0 * links, 3) +
-                                      " % would be whole links");
+                                      " % at full link bandwidth");
   // All that is named takes more than the whole: 0.05 are left for kernels, of which the bus fills 0.2985.
   CHECK_THAT(of(d, memory_latency).share, WithinRel((1.0 - 1.0 / 3.35) * 0.05, 1e-9));
 }
@@ -230,7 +230,7 @@ TEST_CASE("diagnose: without a trace the model says what links take at least") {
   CHECK_FALSE(has(pm::diagnose(llama, chat, m, {}, t), communication));
   const pm::diagnosis quick = pm::diagnose(llama, chat, pass(1));
   CHECK(said(quick, measurement) ==
-        "1 ms is below the bound of " + pm::to_string(bound.time) + ": nothing runs faster");
+        "1 ms is below the bound of " + pm::to_string(bound.time) + ", which no hardware can beat");
 }
 
 TEST_CASE("diagnose: shares of the peaks, measured or by the model") {
@@ -248,7 +248,7 @@ TEST_CASE("diagnose: shares of the peaks, measured or by the model") {
   CHECK_THAT(d.compute_share, WithinRel(15.0 / 989.4, 1e-9));
   CHECK_THAT(d.intensity, WithinRel(15.0 / 2.9, 1e-9));
   CHECK(said(d, memory_bandwidth) ==
-        "DRAM at 86.6 % of its peak, products at 1.52 %; "
+        "DRAM at 86.6 % of its peak, GEMMs at 1.52 %; "
         "5.17 FLOP/B against a ridge of 295");
 }
 

@@ -80,13 +80,13 @@ TEST_CASE("disaggregated: alone, a request is a prompt, a transfer and its steps
   const auto prompt = pm::step(d.prefill.deployment, {.prefill_tokens = 2048}, policy);
   const auto token = pm::step(d.decode.deployment, {.batch = 1, .context = 2048 + 256}, policy);
   CHECK(near(s.transfer, pm::transfer_time(d, 2048)));
-  CHECK(near(s.exposed, s.transfer / 80.0));
-  CHECK(near(s.ttft, prompt.time + s.exposed, 1e-9));
+  CHECK(near(s.exposed_transfer, s.transfer / 80.0));
+  CHECK(near(s.ttft, prompt.time + s.exposed_transfer, 1e-9));
   CHECK(near(s.itl, token.time));
   CHECK(near(s.e2e, s.ttft + 511.0 * s.itl));
-  CHECK(near(s.gap.quantile(0.999), s.itl));  // nothing stalls an answer
+  CHECK(near(s.itl_distribution.quantile(0.999), s.itl));  // nothing stalls an answer
   auto by_decoder = d;
-  by_decoder.decode_starts = true;
+  by_decoder.first_token_from_decode = true;
   CHECK(near(pm::serving(by_decoder, closed(1), policy).ttft, s.ttft + s.itl, 1e-9));
 }
 
@@ -96,8 +96,8 @@ TEST_CASE("disaggregated: Little's law, whichever stage binds") {
       const auto s = pm::serving(pools(prefill, 2), closed(n), policy);
       REQUIRE(s.feasible);
       CHECK(near(s.throughput.value() * s.e2e.value(), n, 1e-6));
-      CHECK(s.prefill_busy <= 1 + 1e-9);
-      CHECK(s.decode_busy <= 1 + 1e-9);
+      CHECK(s.prefill_utilisation <= 1 + 1e-9);
+      CHECK(s.decode_utilisation <= 1 + 1e-9);
       CHECK(s.batch <= s.capacity);
     }
   }
@@ -109,31 +109,31 @@ TEST_CASE("disaggregated: tokens that are sent together wait for the steps of al
   // Ten tokens, of which the prefill pool computes one and the decode pool nine, a step each.
   const auto d = pools(3, 2);
   auto ten = closed(1);
-  ten.first_tokens = 10;
+  ten.stream_interval = 10;
   const auto prompt = pm::step(d.prefill.deployment, {.prefill_tokens = 2048}, policy).time;
   const auto token =
       pm::step(d.decode.deployment, {.batch = 1, .context = 2048 + 256}, policy).time;
   const auto s = pm::serving(d, ten, policy), one = pm::serving(d, closed(1), policy);
-  CHECK(near(s.ttft, prompt + s.exposed + 9.0 * token, 1e-9));
+  CHECK(near(s.ttft, prompt + s.exposed_transfer + 9.0 * token, 1e-9));
   CHECK(near(s.e2e, one.e2e, 1e-9));  // the last token comes when it did
   CHECK(near(s.e2e, s.ttft + 502.0 * token, 1e-9));
   auto by_decoder = d;
-  by_decoder.decode_starts = true;  // it computes all ten
-  CHECK(near(pm::serving(by_decoder, ten, policy).ttft, prompt + s.exposed + 10.0 * token, 1e-9));
+  by_decoder.first_token_from_decode = true;  // it computes all ten
+  CHECK(near(pm::serving(by_decoder, ten, policy).ttft, prompt + s.exposed_transfer + 10.0 * token, 1e-9));
   auto all = ten;
-  all.first_tokens = 1000;  // more than an answer has: it is sent whole
+  all.stream_interval = 1000;  // more than an answer has: it is sent whole
   CHECK(near(pm::serving(d, all, policy).ttft, one.e2e, 1e-9));
   for (const double n : {30.0, 2000.0}) {
     auto many = closed(n);
-    many.first_tokens = 10;
+    many.stream_interval = 10;
     const auto x = pm::serving(d, many, policy), y = pm::serving(d, closed(n), policy);
     CHECK(near(x.ttft, y.ttft + 9.0 * y.itl, 1e-9));
     CHECK(near(x.throughput * x.e2e / pm::request, n, 1e-6));  // Little's law
   }
   auto arrive = open(5);
-  arrive.first_tokens = 10;
+  arrive.stream_interval = 10;
   const auto x = pm::serving(d, arrive, policy), y = pm::serving(d, open(5), policy);
-  CHECK(near(x.first_token.quantile(0.99), y.first_token.quantile(0.99) + 9.0 * y.itl, 1e-9));
+  CHECK(near(x.ttft_distribution.quantile(0.99), y.ttft_distribution.quantile(0.99) + 9.0 * y.itl, 1e-9));
 }
 
 TEST_CASE("disaggregated: what a scheduler does beside answers is refused by name") {
@@ -145,10 +145,11 @@ TEST_CASE("disaggregated: what a scheduler does beside answers is refused by nam
     return why;
   };
   CHECK(asked([](auto& l) { l.batching_wait_iterations = 5; }) ==
-        "PM-E010: held_iterations is 5; allowed: 0 of pools: prompts are held while answers "
-        "decode beside them");
+        "PM-E010: batching_wait_iterations is 5; allowed: 0 with disaggregated pools, where "
+        "prefill never waits for decoding");
   CHECK(asked([](auto& l) { l.scheduler = pm::scheduling::mixed_chunks; }) ==
-        "PM-E031: scheduler is mixed_chunks; allowed: none of pools: prompts run alone");
+        "PM-E031: scheduler is mixed_chunks; allowed: none with disaggregated pools, where "
+        "prefill and decode do not share steps");
 }
 
 TEST_CASE("disaggregated: at the balanced ratio both pools are equally busy") {
@@ -156,9 +157,9 @@ TEST_CASE("disaggregated: at the balanced ratio both pools are equally busy") {
   load.batch_limit = 128;
   const double ratio = pm::serving(pools(1, 1), load, policy).balanced_ratio;
   const auto s = pm::serving(pools(10 * ratio, 10), load, policy);
-  CHECK(near(s.prefill_busy, s.decode_busy, 1e-9));
+  CHECK(near(s.prefill_utilisation, s.decode_utilisation, 1e-9));
   const auto more = pm::serving(pools(20 * ratio, 10), load, policy);
-  CHECK(more.decode_busy > more.prefill_busy);
+  CHECK(more.decode_utilisation > more.prefill_utilisation);
 }
 
 TEST_CASE(
@@ -240,7 +241,7 @@ TEST_CASE("goodput: the targets hold there and not above") {
 TEST_CASE("disaggregated: the law of waiting for several servers against Erlang's") {
   for (const int servers : {1, 2, 4, 16}) {
     for (const double busy : {0.5, 0.7, 0.9, 0.95}) {
-      const double chance = pm::detail::chance_of_waiting(busy, double(servers));
+      const double chance = pm::sakasegawa_waiting_probability(busy, double(servers));
       const auto erlang = pm::mmc(busy * servers * pm::request_per_s, 1.0 * pm::second, servers);
       const double off = chance - *erlang.probability_of_waiting;
       CHECK(off >= -1e-12);

@@ -38,7 +38,7 @@ pm::service_load crowd(double input, double output, std::optional<pm::preemption
                      .chunk_tokens = 2048,
                      .input_cv = 0.3,
                      .output_cv = 0.3,
-                     .preempts = preempts};
+                     .preemption_mode = preempts};
   l.host = pm::host_cache{.per_device = 25.0 * pm::GB_per_s};
   l.arrivals = pm::closed_loop{std::floor(times * fitting(l))};
   return l;
@@ -58,7 +58,7 @@ sim::outcome simulated(const pm::service_load& l, const sim::step_time& pass) {
   sim::scheduler with{.token_budget = 2048,
                       .max_sequences = 100000,
                       .kv_blocks = static_cast<int>(pm::kv_capacity(small_cache(), 16.0).blocks)};
-  if (l.preempts == pm::preemption::swap) {
+  if (l.preemption_mode == pm::preemption::swap) {
     with.evict = sim::eviction::swap;
     with.swap_s_per_token = 131072 / 25e9;
   }
@@ -68,38 +68,40 @@ sim::outcome simulated(const pm::service_load& l, const sim::step_time& pass) {
 }  // namespace
 
 TEST_CASE("evictions: by hand") {
-  CHECK(pm::detail::ends_waited_for(0.0) == 0);
-  CHECK(pm::detail::ends_waited_for(3.0) == 1 + 2 + 3);
+  CHECK(pm::detail::completions_until_restored(0.0) == 0);
+  CHECK(pm::detail::completions_until_restored(3.0) == 1 + 2 + 3);
   // Ten in service for 10 s each, 30 in the system: 20 s for a place. Twice evicted, each time back in 1 s: 12 s
   // of service, a rate of 10 / 12, and three ends, 3 x 12 / 10 s, are waited for on the way, not for a place.
   pm::service_state s{.throughput = 1.0 * pm::request_per_s, .wait = 20.0 * pm::second};
-  s.first_token.add({1.0, 20.5 * pm::second});
-  s.gap.add({1.0, 0.1 * pm::second});
-  pm::detail::add_preemptions(s, {.times = 2, .back = 1.0 * pm::second}, {30.0}, 10.0, 100.0);
+  s.ttft.add({1.0, 20.5 * pm::second});
+  s.itl.add({1.0, 0.1 * pm::second});
+  pm::detail::add_preemptions(s, {.preemptions = 2, .restore_time = 1.0 * pm::second}, {30.0}, 10.0,
+                              100.0);
   CHECK(near(s.throughput.value(), 10.0 / 12));
   CHECK(near(s.wait.value(), 24 - 3.6));
-  CHECK(near(s.first_token.mean().value(), 0.5 + 24 - 3.6));
-  CHECK(near(s.gap.mean().value(), 0.1 + (2 * 1 + 3.6) / 100));
+  CHECK(near(s.ttft.mean().value(), 0.5 + 24 - 3.6));
+  CHECK(near(s.itl.mean().value(), 0.1 + (2 * 1 + 3.6) / 100));
 }
 
 TEST_CASE("evictions: none but where answers outgrow the cache, and a load says how") {
   const auto said = crowd(1000, 1000, pm::preemption::recompute, 0.5);
   auto unsaid = said;
-  unsaid.preempts.reset();
+  unsaid.preemption_mode.reset();
   CHECK(served(said).e2e == served(unsaid).e2e);  // all fit
   auto reserves = small_cache();
   reserves.serving_engine = pm::engine::trtllm;
   const auto full = crowd(1000, 1000, pm::preemption::recompute);
   unsaid = full;
-  unsaid.preempts.reset();
+  unsaid.preemption_mode.reset();
   CHECK(pm::serving(reserves, full, sim::measured_like).e2e ==
         pm::serving(reserves, unsaid, sim::measured_like).e2e);
   CHECK(served(full).itl > served(unsaid).itl);
-  CHECK(served(full).gap.quantile(0.9999) > 10.0 * served(unsaid).gap.quantile(0.9999));
+  CHECK(served(full).itl_distribution.quantile(0.9999) >
+        10.0 * served(unsaid).itl_distribution.quantile(0.9999));
   // Little's law, and a slow link.
   CHECK(near(served(full).throughput * served(full).e2e / pm::request, full.concurrency(), 1e-9));
   auto swaps = full;
-  swaps.preempts = pm::preemption::swap;
+  swaps.preemption_mode = pm::preemption::swap;
   const auto quick = served(swaps);
   CHECK(quick.throughput > served(full).throughput);
   swaps.host->per_device = 1.0 * pm::GB_per_s;
@@ -108,12 +110,13 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
 
 TEST_CASE("evictions: an estimate says how many, of whom there are any") {
   const auto full = crowd(500, 1000, pm::preemption::recompute);
-  CHECK(near(served(full).preemption_effect, 1000.0 / (500 + 100)));  // O / (I + O / 10)
-  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).preemption_effect == 0);  // all fit
-  CHECK(served(crowd(500, 1000, {})).preemption_effect == 0);
+  CHECK(near(served(full).preemptions_per_request, 1000.0 / (500 + 100)));  // O / (I + O / 10)
+  CHECK(served(crowd(500, 1000, pm::preemption::swap, 0.5)).preemptions_per_request ==
+        0);  // all fit
+  CHECK(served(crowd(500, 1000, {})).preemptions_per_request == 0);
   auto reserves = small_cache();
   reserves.serving_engine = pm::engine::trtllm;  // room for whole answers
-  CHECK(pm::serving(reserves, full, sim::measured_like).preemption_effect == 0);
+  CHECK(pm::serving(reserves, full, sim::measured_like).preemptions_per_request == 0);
 }
 
 TEST_CASE("evictions: refused where they are not counted, and the largest rate leaves them out") {
@@ -130,18 +133,20 @@ TEST_CASE("evictions: refused where they are not counted, and the largest rate l
     CHECK(refusal([&] { (void)pm::serving_bound(what, l, more...); }) == predicted);
     return predicted;
   };
-  CHECK(both(d, open) ==
-        "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
-  CHECK(both(d, fixed) == "PM-E031: evicts is recompute; allowed: none of static batches");
+  CHECK(both(d, open) == "PM-E031: preemption_mode is recompute; allowed: none in an open loop");
+  CHECK(both(d, fixed) ==
+        "PM-E031: preemption_mode is recompute; allowed: none with static batches");
   auto swaps = closed;
-  swaps.preempts = pm::preemption::swap;
-  CHECK(both(d, swaps, drafts) == "PM-E031: evicts is swap; allowed: none beside drafts");
-  CHECK(both(pools, swaps) == "PM-E031: evicts is swap; allowed: none of pools");
+  swaps.preemption_mode = pm::preemption::swap;
+  CHECK(both(d, swaps, drafts) ==
+        "PM-E031: preemption_mode is swap; allowed: none with speculation");
+  CHECK(both(pools, swaps) ==
+        "PM-E031: preemption_mode is swap; allowed: none with disaggregated pools");
   CHECK(both(d, closed) == "nothing refused");
 
   const pm::service_targets within{.ttft = pm::latency_target{5.0 * pm::second}};
   auto unsaid = closed;
-  unsaid.preempts.reset();
+  unsaid.preemption_mode.reset();
   const auto rate = [&](const pm::service_load& l) {
     return pm::largest_rate(l, within, [](const pm::service_load& x) { return served(x); }).value();
   };
@@ -155,10 +160,10 @@ TEST_CASE("evictions: services against the simulator", "[long]") {
     const auto law = served(l);
     const auto run = simulated(l, pass);
     const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
-    INFO(name_of(*l.preempts) << ", " << l.input_tokens << " and " << l.output_tokens << ", "
-                              << l.concurrency() << ": ttft " << law.ttft.value() / ttft << " itl "
-                              << law.itl.value() / itl << " throughput "
-                              << law.throughput.value() / run.throughput());
+    INFO(name_of(*l.preemption_mode)
+         << ", " << l.input_tokens << " and " << l.output_tokens << ", " << l.concurrency()
+         << ": ttft " << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
+         << " throughput " << law.throughput.value() / run.throughput());
     CHECK(std::fabs(law.ttft.value() / ttft - 1) < ttft_within);
     CHECK(std::fabs(law.itl.value() / itl - 1) < within);
     CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < within);
@@ -193,7 +198,7 @@ TEST_CASE("evictions: in a plan") {
   const pm::plan_point with = best();
   const auto again = pm::serving(deployment_of(q, with), load_of(q, with), sim::measured_like);
   CHECK(near(with.serving.itl, again.itl, 1e-9));
-  q.load.preempts.reset();
+  q.load.preemption_mode.reset();
   CHECK(with.output_rate < best().output_rate);
 }
 
@@ -203,7 +208,7 @@ TEST_CASE(
   q.speculations = {{.acceptance = {0.8}}};
   q.pools.emplace();
   const auto with = pm::plan(q, sim::measured_like);
-  q.load.preempts.reset();
+  q.load.preemption_mode.reset();
   const auto without = pm::plan(q, sim::measured_like);
   int drafted = 0;
   for (const pm::plan_point& p : with.frontier) {
@@ -213,7 +218,7 @@ TEST_CASE(
     const auto again =
         pm::serving(deployment_of(q, p), load_of(q, p), speculation_of(q, p), sim::measured_like);
     CHECK(near(p.serving.itl, again.itl, 1e-9));
-    CHECK(p.serving.preemption_effect == 0);
+    CHECK(p.serving.preemptions_per_request == 0);
   }
   CHECK(drafted > 0);
   CHECK(without.evaluated > 0);
@@ -225,11 +230,12 @@ TEST_CASE("scalars: evictions") {
         using T = std::remove_cvref_t<decltype(x[0])>;
         using time = pm::duration<T>;
         pm::basic_service_state<T> s{.throughput = pm::request_rate<T>::from_value(x[4])};
-        s.first_token.add({T(1.0), time::from_value(T(20.0))});
-        s.gap.add({T(1.0), time::from_value(x[3])});
-        pm::detail::add_preemptions(s, {.times = x[0], .back = time::from_value(x[1])}, {x[2]},
-                                    T(10.0), T(100.0));
-        return T(s.gap.mean() * s.throughput / pm::request);
+        s.ttft.add({T(1.0), time::from_value(T(20.0))});
+        s.itl.add({T(1.0), time::from_value(x[3])});
+        pm::detail::add_preemptions(s,
+                                    {.preemptions = x[0], .restore_time = time::from_value(x[1])},
+                                    {x[2]}, T(10.0), T(100.0));
+        return T(s.itl.mean() * s.throughput / pm::request);
       },
       2.0, 1.0, 30.0, 0.1, 1.0);
 }

@@ -52,7 +52,7 @@ TEST_CASE("host tier: where it begins to pay") {
 }
 
 TEST_CASE("host tier: what the devices forget the host still has") {
-  const pm::prefix_tree tree{.levels = {{500, 1}, {3000, 600}}, .own = 200, .answer = 300};
+  const pm::prefix_tree tree{.levels = {{500, 1}, {3000, 600}}, .own = 200, .output = 300};
   const auto hit = pm::tiered_hit_of(tree, 4e5, pcie);
   CHECK(near(hit.device, pm::prefix_hit_of(tree, 4e5).hit));
   CHECK(near(hit.device + hit.host, pm::prefix_hit_of(tree, 4e5 + 2e6).hit));

@@ -96,7 +96,7 @@ void is(const operators& all, const std::string& name, double times, double cach
   }
 }
 /// In bf16, of 3 layers.
-void is_product(const operators& all, const std::string& name, double k, double n) {
+void is_gemm(const operators& all, const std::string& name, double k, double n) {
   is(all, name, 3, 0, {rows, k, n});
   CHECK(all.at(name).weights == 2 * k * n);
 }
@@ -115,22 +115,22 @@ const pm::attention_indexer chooses{.heads = 3, .dim = 8, .top_k = 256, .cache =
 TEST_CASE("mixer operators: attention of 4 heads and 2 KV heads a rank, under a window") {
   const operators all = of_mixer(grouped);
   // 40 for the queries, 2 keys and values of 16 + 24, and a gate as wide as 4 results of 24.
-  is_product(all, "qkv projection", 64, 40 + 2 * 40 + 96);
-  is_product(all, "query projection", 40, 4 * 16);
-  is_product(all, "output projection", 96, 64);
+  is_gemm(all, "qkv projection", 64, 40 + 2 * 40 + 96);
+  is_gemm(all, "query projection", 40, 4 * 16);
+  is_gemm(all, "output projection", 96, 64);
   // 2 x 40 elements of 2 bytes a token. Three tokens at once see up to 502 and are written.
   is(all, "sliding attention", 3, 6 * (502 + 3) * 160.0, {6, 1001, 12, 2, 500});
   is(all, "sliding attention, prompts", 3, 2 * (500 + 400) * 160.0, {2, 400, 700, 4, 2, 500});
 
   auto other = grouped;
   other.value_is_key = true;
-  is_product(of_mixer(other), "qkv projection", 64, 40 + 2 * 16 + 96);
+  is_gemm(of_mixer(other), "qkv projection", 64, 40 + 2 * 16 + 96);
   other.shares_cache = true;
-  is_product(of_mixer(other), "qkv projection", 64, 40 + 96);
+  is_gemm(of_mixer(other), "qkv projection", 64, 40 + 96);
   other = grouped;
   other.query_rank.reset();
   other.output_gate = false;
-  is_product(of_mixer(other), "qkv projection", 64, 4 * 16 + 2 * 40);
+  is_gemm(of_mixer(other), "qkv projection", 64, 4 * 16 + 2 * 40);
 }
 
 TEST_CASE("mixer operators: attention in chunks of 500 and of 160 tokens") {
@@ -151,8 +151,8 @@ TEST_CASE("mixer operators: an indexer scores every token and attention sees 256
   sparse.window.reset();
   sparse.indexer = chooses;
   const operators all = of_mixer(sparse);
-  is_product(all, "index projections", 64, 3 * 8);
-  is_product(all, "index keys", 64, 8 + 3);
+  is_gemm(all, "index projections", 64, 3 * 8);
+  is_gemm(all, "index keys", 64, 8 + 3);
   is(all, "index scores", 3, 6 * (999 + 3) * 16.0, {6, 3, 999, 1});
   is(all, "index scores, prompts", 3, 2 * (700 + 400) * 16.0, {2, 400, 700, 1});
   is(all, "attention", 3, 6 * (258 + 3) * 160.0, {6, 1001, 12, 2, 256});
@@ -200,16 +200,16 @@ TEST_CASE("mixer operators: latent attention keeps 40 elements, whole on every r
                                     .query_rank = 40.0,
                                     .output_gate = true};
   operators all = of_mixer(latent);
-  is_product(all, "latent projections", 64, 40 + 32 + 8);
-  is_product(all, "query projection", 40, 4 * 24);
-  is_product(all, "key and value projections", 32, 4 * (16 + 20));
-  is_product(all, "output gate", 64, 4 * 20);
-  is_product(all, "output projection", 4 * 20, 64);
+  is_gemm(all, "latent projections", 64, 40 + 32 + 8);
+  is_gemm(all, "query projection", 40, 4 * 24);
+  is_gemm(all, "key and value projections", 32, 4 * (16 + 20));
+  is_gemm(all, "output gate", 64, 4 * 20);
+  is_gemm(all, "output projection", 4 * 20, 64);
   is(all, "attention", 3, 6 * (1000 + 3) * 80.0, {6, 1001, 12});
   is(all, "attention, prompts", 3, 2 * (700 + 400) * 80.0, {2, 400, 700, 4, 4, 0});
   latent.indexer = chooses;
   all = of_mixer(latent);
-  is_product(all, "index projections", 40, 3 * 8);
+  is_gemm(all, "index projections", 40, 3 * 8);
   is(all, "attention", 3, 6 * (256 + 3) * 80.0, {6, 256, 12});
   is(all, "attention, prompts", 3, 2 * (256 + 400) * 80.0, {2, 400, 700, 4, 4, 256});
 }
@@ -225,14 +225,14 @@ TEST_CASE("mixer operators: compressed attention has a window of 128 and an entr
                                    .indexer = chooses};
   a.indexer->top_k = 50;
   operators all = of_mixer(a);
-  is_product(all, "latent projections", 64, 40 + 16);
-  is_product(all, "query projection", 40, 4 * 16);
-  is_product(all, "compressor", 64, 2 * (16 + 8));
-  is_product(all, "index projections", 40, 3 * 8);
-  is_product(all, "index weights", 64, 3);
+  is_gemm(all, "latent projections", 64, 40 + 16);
+  is_gemm(all, "query projection", 40, 4 * 16);
+  is_gemm(all, "compressor", 64, 2 * (16 + 8));
+  is_gemm(all, "index projections", 40, 3 * 8);
+  is_gemm(all, "index weights", 64, 3);
   // Two groups of 2 heads a rank, of 12 each.
   is(all, "output latents", 6, 0, {rows, 2 * 16, 12});
-  is_product(all, "output projection", 2 * 12, 64);
+  is_gemm(all, "output projection", 2 * 12, 64);
   // A token sees 128 + 50 of 128 + 1002 / 4 entries; three tokens read more than there are.
   is(all, "attention", 3, 6 * (378.5 + 3) * 32.0, {6, 3, 178, 378.5, 4});
   is(all, "index scores", 3, 6 * 1002 / 4.0 * 16, {6, 3, 999, 4});
@@ -264,8 +264,8 @@ TEST_CASE("mixer operators: a recurrence reads and writes its states") {
   // Ways in to the decay, 16, and the gate, 24, are whole. Of 4 x 16 queries and keys and 8 x 24 values, 8 numbers of
   // heads, and the ways from 16 to 64 and from 24 to 192, a rank has half.
   const double halved = (2 * 64 + 192 + 8) + (16 * 64 + 24 * 192) / 64.0;
-  is_product(all, "recurrent projections", 64, 16 + 24 + halved / 2);
-  is_product(all, "output projection", 96, 64);
+  is_gemm(all, "recurrent projections", 64, 16 + 24 + halved / 2);
+  is_gemm(all, "output projection", 96, 64);
   // 3 inputs of 2 x 64 + 192 channels in bf16 and 8 states of 16 x 24 in fp32, of which a rank has half.
   const double inputs = 3 * 320 * 2 / 2.0, states = 8 * 16 * 24 * 4 / 2.0;
   is(all, "recurrence", 3, 6 * 2 * (states + inputs), {6, 3, 4, 2, 64, inputs});

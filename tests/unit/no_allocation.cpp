@@ -53,7 +53,7 @@ volatile double sink;
 void answer(const pm::deployment& d, const pm::service_load& l, const pm::calibrated& calibration) {
   const pm::serving_estimate s = pm::serving(d, l, calibration);
   for (const double share : {0.5, 0.9, 0.99}) {
-    sink = s.first_token.quantile(share).value() + s.gap.quantile(share).value();
+    sink = s.ttft_distribution.quantile(share).value() + s.itl_distribution.quantile(share).value();
   }
   sink = s.e2e.value();
 }

@@ -108,8 +108,8 @@ TEST_CASE(
   const auto r = pm::plan(q, measured);
   REQUIRE(r.best);
   for (const auto& p : r.frontier) {
-    CHECK(p.serving.first_token.quantile(0.9) <= q.targets.ttft->limit);
-    CHECK(p.serving.gap.quantile(0.99) <= q.targets.itl->limit);
+    CHECK(p.serving.ttft_distribution.quantile(0.9) <= q.targets.ttft->limit);
+    CHECK(p.serving.itl_distribution.quantile(0.99) <= q.targets.itl->limit);
   }
   CHECK(r.frontier[0].cost_per_million->value() >= on_means);
   q.targets.e2e = pm::latency_target{r.frontier[0].serving.e2e_quantile(0.5), 0.9};

@@ -58,7 +58,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
   REQUIRE(is_mixed(p));
   CHECK(p.accelerator == cat::h200_sxm.name);
   CHECK(p.prefill->accelerator == cat::h100_sxm.name);
-  CHECK(p.serving.gap.quantile(0.99) <= q.targets.itl->limit);
+  CHECK(p.serving.itl_distribution.quantile(0.99) <= q.targets.itl->limit);
   CHECK(cost(p) < 0.95 * cost(alone.frontier[0]));
   // By hand: both pools' hours, over the tokens of two answers of 512 a second.
   const int prompts = p.prefill->replicas * p.prefill->layout.ranks();
@@ -153,8 +153,8 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
                           .link = {.per_device = cat::h100_sxm.host.bandwidth.quantity()}},
         q.load, measured(cat::h100_sxm, pm::engine::vllm),
         measured(cat::h200_sxm, pm::engine::vllm));
-    const bool meets =
-        s.feasible && s.gap.quantile(0.99) <= q.targets.itl->limit && s.wait <= q.max_queueing_time;
+    const bool meets = s.feasible && s.itl_distribution.quantile(0.99) <= q.targets.itl->limit &&
+                       s.wait <= q.max_queueing_time;
     const double paid = (cat::h100_sxm.price.value() + cat::h200_sxm.price.value()) * 1e6;
     bool found = false;
     for (const auto& p : pm::plan(q, measured).frontier) {

@@ -334,7 +334,7 @@ struct stated_pools {
     const int tensor = pools.prefill.deployment.layout.tensor;
     pm::disaggregated_estimate s;
     s.throughput = pm::request_rate<>::from_value(2.0);
-    s.prefill_busy = tensor == 1 ? 0.5 : 0.2;  // 0.25 s; 2 x 0.1 s; 4 x 0.1 s of devices
+    s.prefill_utilisation = tensor == 1 ? 0.5 : 0.2;  // 0.25 s; 2 x 0.1 s; 4 x 0.1 s of devices
     s.prefill.time = (tensor == 1 ? 1.0 : 1.0 / tensor) * pm::second;
     s.balanced_ratio = ratio;
     return s;

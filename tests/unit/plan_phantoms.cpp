@@ -56,7 +56,7 @@ double prefill_rate(const pm::plan_request& q, const pm::plan_point& p) {
   const pm::deployment d = pm::deployment_of(q, p);
   const pm::calibrated policy = pm::calibrated_for(d.device, d.serving_engine);
   const double chunk =
-      std::min(q.load.input_tokens, p.chunk_tokens.value_or(pm::detail::tokens_of_step(d)));
+      std::min(q.load.input_tokens, p.chunk_tokens.value_or(pm::detail::step_token_budget(d)));
   const double parallel = d.layout.pipeline * d.layout.data;
   const pm::iteration full{.prefill_tokens = parallel * chunk,
                            .prefill_past = (q.load.input_tokens - chunk) / 2.0,

@@ -53,27 +53,27 @@ double simulated(int input, int output) {
 TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
   const auto e = pm::preemption_of(llama, closed(4000), 50.0 * pm::GB_per_s, policy);
   // 1000 / 2100 times, 2100 tokens each: 327,680 B per token over 8 ranks.
-  CHECK(near(e.times, 1000.0 / 2100));
-  CHECK(near(e.tokens, 2100));
-  CHECK(near(e.swap.value(), 2 * 1000.0 / 2100 * 327680 * 2100 / 8 / 50e9));
-  CHECK(near(e.recompute, 1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
+  CHECK(near(e.preemptions, 1000.0 / 2100));
+  CHECK(near(e.tokens_lost, 2100));
+  CHECK(near(e.swap_time.value(), 2 * 1000.0 / 2100 * 327680 * 2100 / 8 / 50e9));
+  CHECK(near(e.recompute_time, 1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
   CHECK(e.cheaper == pm::preemption::swap);
-  CHECK(near(e.time(), e.swap));
+  CHECK(near(e.time(), e.swap_time));
   const auto slow = pm::preemption_of(llama, closed(4000), 1.0 * pm::GB_per_s, policy);
   CHECK(slow.cheaper == pm::preemption::recompute);
-  CHECK(near(slow.time(), slow.recompute));
+  CHECK(near(slow.time(), slow.recompute_time));
   CHECK(pm::preemption_of(llama, closed(4000), {}, policy).cheaper == pm::preemption::recompute);
   CHECK(std::string(name_of(slow.cheaper)) == "recompute");
 }
 
 TEST_CASE("preemption: none where all fit, or where whole answers have their place") {
-  CHECK(pm::preemption_of(llama, closed(100), 50.0 * pm::GB_per_s, policy).times == 0);
+  CHECK(pm::preemption_of(llama, closed(100), 50.0 * pm::GB_per_s, policy).preemptions == 0);
   auto reserves = llama;
   reserves.serving_engine = pm::engine::trtllm;
-  CHECK(pm::preemption_of(reserves, closed(4000), 50.0 * pm::GB_per_s, policy).times == 0);
+  CHECK(pm::preemption_of(reserves, closed(4000), 50.0 * pm::GB_per_s, policy).preemptions == 0);
   auto open = closed(1);
   open.arrivals = pm::open_loop{.rate = 1.0 * pm::request_per_s};
-  CHECK(pm::preemption_of(llama, open, 50.0 * pm::GB_per_s, policy).times == 0);
+  CHECK(pm::preemption_of(llama, open, 50.0 * pm::GB_per_s, policy).preemptions == 0);
 }
 
 TEST_CASE("preemption: as often as the simulator evicts", "[long]") {

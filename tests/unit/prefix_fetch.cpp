@@ -64,9 +64,9 @@ sim::outcome simulated(const pm::service_load& l) {
 
 TEST_CASE("prefix fetch: a transfer by hand") {
   const auto f = pm::prefix_fetch_of(llama, chat(25));
-  CHECK(near(f.each.value(), per_token * 1024 / 25e9));
+  CHECK(near(f.transfer_time.value(), per_token * 1024 / 25e9));
   const pm::host_tier tier{.tokens = 1e6, .per_device = 25.0 * pm::GB_per_s};
-  CHECK(near(f.each, pm::fetch_time(llama, tier, 1024)));
+  CHECK(near(f.transfer_time, pm::fetch_time(llama, tier, 1024)));
   CHECK(f.links == 1);
   // The accelerator's own link, and a link for each data-parallel group.
   pm::service_load l = chat(25);
@@ -75,12 +75,13 @@ TEST_CASE("prefix fetch: a transfer by hand") {
   pm::deployment groups = llama;
   groups.layout.data = 4;
   const auto own = pm::prefix_fetch_of(groups, l);
-  CHECK(near(own.each.value(), 1e-3 + per_token * 1024 / cat::h100_sxm.host.bandwidth.value()));
+  CHECK(near(own.transfer_time.value(),
+             1e-3 + per_token * 1024 / cat::h100_sxm.host.bandwidth.value()));
   CHECK(own.links == 4);
   // Half busy with equal ones: a transfer and half of one.
-  const pm::prefix_fetch equal{.each = 10.0 * pm::ms};
-  CHECK(near(equal.time_at(0.5).value(), 0.015));
-  CHECK(near(equal.busy(50.0 * pm::request_per_s), 0.5));
+  const pm::prefix_fetch equal{.transfer_time = 10.0 * pm::ms};
+  CHECK(near(equal.response_time(0.5).value(), 0.015));
+  CHECK(near(equal.utilisation(50.0 * pm::request_per_s), 0.5));
 }
 
 TEST_CASE("prefix fetch: alone it is the transfer and the rest") {
@@ -129,7 +130,7 @@ TEST_CASE("prefix fetch: a service against the simulator", "[long]") {
     const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
     INFO(link << " GB/s: ttft " << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
               << " throughput " << law.throughput.value() / run.throughput() << " busy "
-              << pm::prefix_fetch_of(llama, l).busy(law.throughput));
+              << pm::prefix_fetch_of(llama, l).utilisation(law.throughput));
     CHECK(std::fabs(law.ttft.value() / ttft - 1) < (link == 2.0 ? 0.35 : 0.08));
     CHECK(std::fabs(law.itl.value() / itl - 1) < 0.05);
     CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < 0.05);
@@ -142,7 +143,7 @@ TEST_CASE("prefix fetch: a service against the simulator", "[long]") {
     const double ttft = run.of(&sim::record::ttft).mean(), itl = run.gaps.mean();
     INFO(rate << " req/s: ttft " << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
               << " p90 "
-              << law.first_token.quantile(0.9).value() / run.of(&sim::record::ttft).at(0.9));
+              << law.ttft_distribution.quantile(0.9).value() / run.of(&sim::record::ttft).at(0.9));
     CHECK(std::fabs(law.ttft.value() / ttft - 1) < 0.05);
     CHECK(std::fabs(law.itl.value() / itl - 1) < 0.05);
   }
@@ -153,8 +154,8 @@ TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts shar
   l.prefix_hit = 0;
   l.host = pm::host_cache{.memory = 200.0 * pm::GB};
   l.shared = {{500, 1}, {1000, 4000}};
-  const auto found = pm::found_of(llama, l);
-  const pm::prefix_tree tree{.levels = l.shared, .own = 548, .answer = 256};
+  const auto found = pm::resolve_prefix_hit(llama, l);
+  const pm::prefix_tree tree{.levels = l.shared, .own = 548, .output = 256};
   const double here = pm::kv_capacity(llama, 2304).tokens.value();
   const auto hit = pm::tiered_hit_of(
       tree, here, {.tokens = 200e9 / per_token, .per_device = 25.0 * pm::GB_per_s});
@@ -173,13 +174,13 @@ TEST_CASE("prefix fetch: bad ones") {
   pm::service_load l = chat(25);
   l.host->hit = 0.8;
   CHECK(refusal([&] { (void)pm::serving(llama, l, sim::measured_like); }) ==
-        "PM-E010: host_hit is 0.8; allowed: 0 to prefix_hit, of which it is a part");
+        "PM-E010: host.hit is 0.8; allowed: 0 to prefix_hit, of which it is a part");
   l = chat(25);
   l.host->per_device.reset();
   pm::deployment bare = llama;
   bare.device.host = {};
   CHECK(refusal([&] { (void)pm::serving(bare, l, sim::measured_like); })
-            .starts_with("PM-E010: host_link_bytes_per_s, as the accelerator states no link to its "
+            .starts_with("PM-E010: host.per_device, as the accelerator states no link to its "
                          "host, is missing"));
 }
 
@@ -188,10 +189,10 @@ TEST_CASE("scalars: prefix fetch") {
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
         const pm::basic_prefix_fetch<T> f{
-            .each = pm::duration<T>::from_value(x[0]), .links = T(2.0), .variation = x[1]};
-        return pm::requests_not_at_links(x[2], [&](const T& n) -> T {
+            .transfer_time = pm::duration<T>::from_value(x[0]), .links = T(2.0), .variation = x[1]};
+        return pm::requests_not_fetching(x[2], [&](const T& n) -> T {
           const auto rate = pm::request_rate<T>::from_value(T(n / x[3]));
-          return rate * pm::detail::fetch_in_loop(f, x[2], rate) / pm::request;
+          return rate * pm::detail::closed_loop_fetch_time(f, x[2], rate) / pm::request;
         });
       },
       0.1, 0.3, 48.0, 3.0);

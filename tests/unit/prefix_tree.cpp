@@ -24,7 +24,7 @@ using perfmodel_test::refusal;
 namespace {
 
 const pm::prefix_tree tenants{
-    .levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200, .answer = 300};
+    .levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200, .output = 300};
 
 /// A cache of nodes, most recently used first.
 class replay {
@@ -37,7 +37,7 @@ class replay {
       if (i == requests / 2) found = asked = 0;  // warm
       // Conversation c belongs to tenant c mod tenants, so that each level is as likely.
       const int leaf = static_cast<int>(r.uniform() * tree_.levels[2].prefixes);
-      touch({3, next_++}, tree_.own + tree_.answer);
+      touch({3, next_++}, tree_.own + tree_.output);
       for (int level = 2; level >= 0; --level) {
         const auto& l = tree_.levels[static_cast<std::size_t>(level)];
         if (touch({level, leaf % static_cast<int>(l.prefixes)}, l.tokens)) found += l.tokens;
@@ -77,7 +77,7 @@ class replay {
 
 TEST_CASE("prefix tree: by hand, what is shared and what fits") {
   // One prefix of 1000 before 500 of its own and 500 of an answer: forgotten after t requests of 1000.
-  const pm::prefix_tree one{.levels = {{1000, 10}}, .own = 500, .answer = 500};
+  const pm::prefix_tree one{.levels = {{1000, 10}}, .own = 500, .output = 500};
   const double t = 7;
   const double capacity = 10 * 1000 * (1 - std::exp(-t / 10)) + t * 1000;
   const auto e = pm::prefix_hit_of(one, capacity);
@@ -101,9 +101,9 @@ TEST_CASE("prefix tree: replayed through a cache that forgets what was used long
 }
 
 TEST_CASE("prefix tree: sequences that hold their prefix once") {
-  const pm::prefix_tree one{.levels = {{1000, 1}}, .own = 300, .answer = 200};
+  const pm::prefix_tree one{.levels = {{1000, 1}}, .own = 300, .output = 200};
   CHECK(near(pm::sequences_sharing(one, 51000), 100, 1e-9));
-  const pm::prefix_tree none{.own = 300, .answer = 200};
+  const pm::prefix_tree none{.own = 300, .output = 200};
   CHECK(near(pm::sequences_sharing(none, 50000), 100, 1e-9));
   // Different ones of 40 that 100 requests have, counted by chance.
   random_numbers r(3);
@@ -113,14 +113,15 @@ TEST_CASE("prefix tree: sequences that hold their prefix once") {
     for (int k = 0; k < 100; ++k) seen[static_cast<std::size_t>(r.uniform() * 40)] = true;
     for (const bool s : seen) different += s ? 1.0 / 2000 : 0;
   }
-  CHECK(std::fabs(pm::detail::different_of(40.0, 100.0) - different) < 0.1);
-  const pm::prefix_tree some{.levels = {{1000, 40}}, .own = 300, .answer = 200};
-  CHECK(near(pm::sequences_sharing(some, 100 * 500 + 1000 * pm::detail::different_of(40.0, 100.0)),
-             100, 1e-9));
+  CHECK(std::fabs(pm::detail::distinct_prefixes(40.0, 100.0) - different) < 0.1);
+  const pm::prefix_tree some{.levels = {{1000, 40}}, .own = 300, .output = 200};
+  CHECK(near(
+      pm::sequences_sharing(some, 100 * 500 + 1000 * pm::detail::distinct_prefixes(40.0, 100.0)),
+      100, 1e-9));
 }
 
 TEST_CASE("prefix tree: of a conversation") {
-  const pm::conversation talk{.turns = 3, .question = 100, .answer = 200};
+  const pm::conversation talk{.turns = 3, .question = 100, .output = 200};
   CHECK(near(talk.history(), (0 + 300 + 600) / 3.0));
   const auto tree = pm::tree_of(talk, 500, 20);
   CHECK(near(tree.tokens(), 500 + 300 + 100));
@@ -141,14 +142,14 @@ TEST_CASE("prefix tree: what is shared leaves a token at least, and a level no f
   const pm::prefix_levels levels{{600, 3}, {399, 3}};
   CHECK_NOTHROW(pm::detail::check_shared(levels, 1000.0, "fewer"));
   CHECK(refusal([&] { pm::detail::check_shared(levels, 999.0, "fewer"); }) ==
-        "PM-E010: shared_tokens is 999; allowed: fewer");
+        "PM-E010: shared.tokens is 999; allowed: fewer");
 }
 
 TEST_CASE("scalars: prefix tree") {
   check_scalars(
       [](const auto& x) {
         using T = std::remove_cvref_t<decltype(x[0])>;
-        pm::basic_prefix_tree<T> tree{.own = x[2], .answer = x[3]};
+        pm::basic_prefix_tree<T> tree{.own = x[2], .output = x[3]};
         tree.levels.push_back({x[0], T(1.0)});
         tree.levels.push_back({x[1], T(40.0)});
         return pm::prefix_hit_of(tree, x[4]).hit;

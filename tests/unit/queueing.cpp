@@ -82,6 +82,28 @@ TEST_CASE("a queue of ten thousand servers stays finite") {
   CHECK(q.time > 1_s);
 }
 
+TEST_CASE("waits at a given utilisation are those of the queues") {
+  const pm::queue_estimate q = pm::gg1(0.5_req_per_s, 1_s, 2.0, 0.5);
+  CHECK(near(pm::single_server_wait(0.5, 1.25, 1_s), q.wait));
+  CHECK(near(pm::multi_server_wait(0.5, 1.0, 1.25, 1_s), q.wait));
+  // Four servers of 1 s complete a request every 250 ms.
+  CHECK(near(pm::multi_server_wait(0.9, 4.0, 1.0, 0.25_s), pm::mmc(3.6_req_per_s, 1_s, 4).wait,
+             0.02));
+}
+
+TEST_CASE("a random instant finds half of a constant and all of an exponential") {
+  CHECK(near(pm::mean_residual_time(3_s, 0_s), 1.5_s));
+  CHECK(near(pm::mean_residual_time(3_s, 3_s), 3_s));
+}
+
+TEST_CASE("a closed network queues for what its customers ask beyond the think time") {
+  CHECK(near(pm::schweitzer_wait(1.0, 2.0, 5.0, 1.0), 0.0));      // no other customer
+  CHECK(near(pm::schweitzer_wait(100.0, 2.0, 0.0, 1.0), 198.0));  // all the others
+  // R = S (1 + (N - 1) R / (R + Z))
+  const double r = 2.0 + pm::schweitzer_wait(8.0, 2.0, 5.0, 1.0);
+  CHECK(near(r, 2.0 * (1.0 + 7.0 * r / (r + 5.0))));
+}
+
 TEST_CASE("queues refuse what has no meaning") {
   CHECK(refusal([] { (void)pm::mm1(1_req_per_s, 0_s); }) ==
         "PM-E010: service is 0; allowed: more than 0");

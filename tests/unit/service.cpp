@@ -26,20 +26,20 @@ pm::duration<> s(double seconds) {
 }
 
 // 10 ms to decode; a prompt takes 40 ms alone, and 100 ms beside another three.
-constexpr pm::prefill_steps passes{.decode = 10 * pm::ms,
-                                   .alone = 40 * pm::ms,
-                                   .stall = 30 * pm::ms,
-                                   .next = 20 * pm::ms,
-                                   .packed = 25 * pm::ms,
-                                   .together = 4.0,
+constexpr pm::prefill_steps passes{.decode_time = 10 * pm::ms,
+                                   .prefill_time = 40 * pm::ms,
+                                   .decode_stall = 30 * pm::ms,
+                                   .marginal_prefill_time = 20 * pm::ms,
+                                   .saturated_prefill_time = 25 * pm::ms,
+                                   .prefills_per_step = 4.0,
                                    .chunks = 1.0,
-                                   .decodes = 0.25};
+                                   .decode_steps_per_prefill = 0.25};
 
 pm::service_terms terms(pm::scheduling kind, double output, double room = 1000.0) {
   pm::service_terms t;
-  t.kind = kind;
+  t.scheduler = kind;
   t.output_tokens = output;
-  t.room = room;
+  t.max_running = room;
   return t;
 }
 
@@ -138,8 +138,8 @@ TEST_CASE("service: one request alone is its prompt and its decode steps") {
     auto t = terms(kind, 101);
     t.request_cpu_time = 7 * pm::ms;
     const auto one = pm::closed_service(t, passes, pm::closed_loop{1});
-    CHECK(near(one.first_token.mean(), 47 * pm::ms, 1e-6));
-    CHECK(near(one.gap.mean(), 10 * pm::ms));
+    CHECK(near(one.ttft.mean(), 47 * pm::ms, 1e-6));
+    CHECK(near(one.itl.mean(), 10 * pm::ms));
     CHECK(near(1 / one.throughput.value(), 0.047 + 100 * 0.01, 1e-6));
   }
 }
@@ -147,30 +147,30 @@ TEST_CASE("service: one request alone is its prompt and its decode steps") {
 TEST_CASE("service: a request meets the prompts of all others while it decodes") {
   // Prefill first, no prompt beside another: 9 others stop 1000 gaps for 40 ms each.
   auto apart = passes;
-  apart.together = 1;
-  apart.next = apart.packed = apart.stall = 40 * pm::ms;
-  apart.decodes = 0;
+  apart.prefills_per_step = 1;
+  apart.marginal_prefill_time = apart.saturated_prefill_time = apart.decode_stall = 40 * pm::ms;
+  apart.decode_steps_per_prefill = 0;
   const auto ten =
       pm::closed_service(terms(pm::scheduling::prefill_first, 1001), apart, pm::closed_loop{10});
-  CHECK(near(ten.gap.mean(), (10.0 + 9 * 40.0 / 1000) * pm::ms));
-  CHECK(near(ten.gap.quantile(0.5), 10 * pm::ms));
-  CHECK(ten.gap.quantile(0.999) >= 50 * pm::ms);  // 0.9 % of the gaps have a prompt
+  CHECK(near(ten.itl.mean(), (10.0 + 9 * 40.0 / 1000) * pm::ms));
+  CHECK(near(ten.itl.quantile(0.5), 10 * pm::ms));
+  CHECK(ten.itl.quantile(0.999) >= 50 * pm::ms);  // 0.9 % of the gaps have a prompt
 }
 
 TEST_CASE("service: the first wave of a run is served one after the other") {
   // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on average.
   auto apart = passes;
-  apart.together = 1;
-  apart.next = apart.packed = 40 * pm::ms;
+  apart.prefills_per_step = 1;
+  apart.marginal_prefill_time = apart.saturated_prefill_time = 40 * pm::ms;
   auto t = terms(pm::scheduling::prefill_first, 1001);
   t.output_cv = 0.5;
   const auto run = pm::closed_service(t, apart, pm::closed_loop{20, 40});
-  CHECK(near(run.first_token[0].weight, 0.5));
-  CHECK(near(run.first_token[0].from, 40 * pm::ms));
-  CHECK(near(run.first_token[0].from + run.first_token[0].spread, 800 * pm::ms));
-  CHECK(near(run.first_token.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
+  CHECK(near(run.ttft[0].weight, 0.5));
+  CHECK(near(run.ttft[0].from, 40 * pm::ms));
+  CHECK(near(run.ttft[0].from + run.ttft[0].range, 800 * pm::ms));
+  CHECK(near(run.ttft.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
   // Of the second wave 19 others end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
-  CHECK(run.first_token.quantile(0.4) == 40 * pm::ms);
+  CHECK(run.ttft.quantile(0.4) == 40 * pm::ms);
 }
 
 TEST_CASE("service: those that find no place wait by Little's law") {
@@ -178,51 +178,51 @@ TEST_CASE("service: those that find no place wait by Little's law") {
   const auto ten = pm::closed_service(t, passes, pm::closed_loop{10});
   const auto thirty = pm::closed_service(t, passes, pm::closed_loop{30});
   CHECK(near(ten.throughput, thirty.throughput));
-  CHECK(near(thirty.first_token.mean() - ten.first_token.mean(), s(20 / ten.throughput.value())));
+  CHECK(near(thirty.ttft.mean() - ten.ttft.mean(), s(20 / ten.throughput.value())));
 }
 
 TEST_CASE("service: what a first token waits for adds up to its mean") {
   const auto sum = [](const pm::service_state& x) {
-    const pm::first_token_terms& f = x.first;
-    return f.host + f.joining + passes.alone + f.behind + f.place + f.fetch;
+    const pm::ttft_terms& f = x.ttft_terms;
+    return f.frontend_time + f.scheduling_delay + passes.prefill_time + f.prefill_queueing +
+           f.admission_delay + f.kv_fetch;
   };
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
     pm::service_terms t = terms(kind, 101, 20.0);
     t.request_cpu_time = 7 * pm::ms;
-    t.request_iterations = 2.5;
+    t.scheduling_steps = 2.5;
     const auto closed = pm::closed_service(t, passes, pm::closed_loop{30});
-    CHECK(near(sum(closed), closed.first_token.mean(), 1e-9));
+    CHECK(near(sum(closed), closed.ttft.mean(), 1e-9));
     // 2.5 mean gaps, and of 30 requests 10 wait for a place.
-    CHECK(near(closed.first.joining, 2.5 * closed.gap.mean(), 1e-9));
-    CHECK(near(closed.first.place, s(10 / closed.throughput.value()), 1e-9));
+    CHECK(near(closed.ttft_terms.scheduling_delay, 2.5 * closed.itl.mean(), 1e-9));
+    CHECK(near(closed.ttft_terms.admission_delay, s(10 / closed.throughput.value()), 1e-9));
     // The first wave of a run is beside that: a tenth of the requests.
     const auto run = pm::closed_service(t, passes, pm::closed_loop{20, 200.0});
-    const auto& wave = run.first_token[0];
+    const auto& wave = run.ttft[0];
     CHECK(near(wave.weight, 0.1, 1e-12));
-    CHECK(
-        near(0.1 * (wave.from + 0.5 * wave.spread) + 0.9 * sum(run), run.first_token.mean(), 1e-9));
+    CHECK(near(0.1 * (wave.from + 0.5 * wave.range) + 0.9 * sum(run), run.ttft.mean(), 1e-9));
 
     const pm::open_loop arrivals{.rate = 5 * pm::request_per_s};
     const auto open =
         pm::open_service(t, passes, pm::closed_service(t, passes, pm::closed_loop{10}), arrivals,
                          8 * pm::request_per_s);
-    CHECK(near(sum(open), open.first_token.mean(), 1e-9));
+    CHECK(near(sum(open), open.ttft.mean(), 1e-9));
   }
 }
 
 TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts wait") {
   // 100 sequences of 10 gaps, each prompt takes 2 full iterations: 200 iterations a round.
   auto chunks = passes;
-  chunks.together = 1;
-  chunks.chunks = chunks.decodes = 2;
-  chunks.alone = chunks.packed = 100 * pm::ms;
-  chunks.stall = chunks.next = 80 * pm::ms;
+  chunks.prefills_per_step = 1;
+  chunks.chunks = chunks.decode_steps_per_prefill = 2;
+  chunks.prefill_time = chunks.saturated_prefill_time = 100 * pm::ms;
+  chunks.decode_stall = chunks.marginal_prefill_time = 80 * pm::ms;
   const auto full =
       pm::closed_service(terms(pm::scheduling::mixed_chunks, 11), chunks, pm::closed_loop{100});
-  CHECK(near(full.gap.mean(), 50 * pm::ms));  // every gap is a full iteration
+  CHECK(near(full.itl.mean(), 50 * pm::ms));  // every gap is a full iteration
   CHECK(near(1 / full.throughput.value(), 0.1, 0.02));
-  CHECK(full.first_token.mean() > 9 * pm::second);
+  CHECK(full.ttft.mean() > 9 * pm::second);
 }
 
 namespace {
@@ -258,8 +258,8 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   const auto with_prefills = [](const pm::iteration&) { return s(0.030); };
   const auto p = pm::detail::prefill_steps_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010),
                                               with_prefills);
-  CHECK(near(p.stall, s(0.050)));
-  CHECK(near(p.stall, s(later_by(4))));
+  CHECK(near(p.decode_stall, s(0.050)));
+  CHECK(near(p.decode_stall, s(later_by(4))));
   const auto t = terms(pm::scheduling::mixed_chunks, 11);
   CHECK(near(pm::detail::itl_of(t, p, 0.5).mean(), s(0.030)));
   CHECK(near(pm::detail::itl_of(t, p, 0.2).mean(), s(0.020)));
@@ -268,8 +268,8 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   whole.chunk_tokens = 400.0;
   const auto one = pm::detail::prefill_steps_of(d, whole, pm::scheduling::mixed_chunks, 8.0,
                                                 s(0.010), with_prefills);
-  CHECK(near(one.stall, s(0.020)));
-  CHECK(near(one.stall, s(later_by(1))));
+  CHECK(near(one.decode_stall, s(0.020)));
+  CHECK(near(one.decode_stall, s(later_by(1))));
 }
 
 TEST_CASE("service: static batches wait for the longest answer") {
@@ -278,8 +278,8 @@ TEST_CASE("service: static batches wait for the longest answer") {
   const auto even =
       pm::closed_service(terms(pm::scheduling::static_batches, 101), passes, pm::closed_loop{16});
   const auto varied = pm::closed_service(t, passes, pm::closed_loop{16});
-  CHECK(near(even.gap.mean(), 10 * pm::ms));
-  CHECK(near(varied.first_token.mean() - even.first_token.mean(),
+  CHECK(near(even.itl.mean(), 10 * pm::ms));
+  CHECK(near(varied.ttft.mean() - even.ttft.mean(),
              0.2 * std::sqrt(2 * std::log(16.0)) * pm::second, 1e-6));
 }
 
@@ -294,9 +294,9 @@ TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
   l.scheduler = pm::scheduling::mixed_chunks;
   l.chunk_tokens = 2048;
   const auto chunked = pm::serving(d, l, calibration);
-  CHECK(whole.gap.quantile(0.997) > 20.0 * chunked.gap.quantile(0.997));
+  CHECK(whole.itl_distribution.quantile(0.997) > 20.0 * chunked.itl_distribution.quantile(0.997));
   CHECK(chunked.ttft > whole.ttft);
-  CHECK(near(chunked.gap.quantile(0.5), whole.gap.quantile(0.5), 0.1));
+  CHECK(near(chunked.itl_distribution.quantile(0.5), whole.itl_distribution.quantile(0.5), 0.1));
 }
 
 TEST_CASE("service: half a prompt found in the cache is half a prompt to compute") {
@@ -354,24 +354,25 @@ TEST_CASE(
 
 TEST_CASE("service: lengths of a list") {
   const double two[] = {100, 300};
-  CHECK(pm::lengths_of(two).mean == 200);
-  CHECK(near(pm::lengths_of(two).cv, 0.5));
+  CHECK(pm::length_statistics_of(two).mean == 200);
+  CHECK(near(pm::length_statistics_of(two).cv, 0.5));
   const double three[] = {1, 2, 6};
-  CHECK(near(pm::lengths_of(three).cv, std::sqrt((4 + 1 + 9) / 3.0) / 3));
-  CHECK(refusal([] { (void)pm::lengths_of({}); }) == "PM-E010: lengths is 0; allowed: 1 or more");
+  CHECK(near(pm::length_statistics_of(three).cv, std::sqrt((4 + 1 + 9) / 3.0) / 3));
+  CHECK(refusal([] { (void)pm::length_statistics_of({}); }) ==
+        "PM-E010: lengths is 0; allowed: 1 or more");
 }
 
 TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas have of it") {
   pm::service_load l{
       .input_tokens = 1000, .output_tokens = 300, .arrivals = pm::closed_loop{30, 90}};
   l.prefix_hit = 0.4;
-  CHECK(near(pm::detail::chunk_of(l), 600));
+  CHECK(near(pm::detail::mean_chunk(l), 600));
   l.chunk_tokens = 2048;
-  CHECK(near(pm::detail::chunk_of(l), 600));
+  CHECK(near(pm::detail::mean_chunk(l), 600));
   l.chunk_tokens = 200;
-  CHECK(near(pm::detail::chunk_of(l), 200));
+  CHECK(near(pm::detail::mean_chunk(l), 200));
   // Chunks begin behind 400, 600 and 800 tokens.
-  CHECK(near(pm::detail::past_of_chunk(l, 200.0), 600));
+  CHECK(near(pm::detail::tokens_before_chunk(l, 200.0), 600));
   // 0 to 300 tokens of an answer; as an exponential each token stands behind 300, on average.
   CHECK(near(pm::detail::mean_context(l), 1150));
   l.output_cv = 2;
@@ -387,16 +388,16 @@ TEST_CASE("service: a load by hand, its chunks, its contexts and what replicas h
   CHECK(*loop_of(180).requests == 1);
   l.arrivals = pm::open_loop{6 * pm::request_per_s};
   CHECK(pm::per_replica(l, 3.0).rate().value() == 2);
-  l.preempts = pm::preemption::recompute;
+  l.preemption_mode = pm::preemption::recompute;
   CHECK(refusal([&] { pm::detail::check_load(l); }) ==
-        "PM-E031: evicts is recompute; allowed: none where requests arrive at a rate");
-  l.preempts.reset();
+        "PM-E031: preemption_mode is recompute; allowed: none in an open loop");
+  l.preemption_mode.reset();
   l.host = pm::host_cache{.hit = 0.4};
   CHECK_NOTHROW(pm::detail::check_load(l));
   l.host->hit = 0.5;
   CHECK(refusal([&] {
           pm::detail::check_load(l);
-        }).starts_with("PM-E010: host_hit is 0.5; allowed: 0 to prefix_hit"));
+        }).starts_with("PM-E010: host.hit is 0.5; allowed: 0 to prefix_hit"));
 }
 
 }  // namespace unit_service

@@ -20,18 +20,18 @@ namespace {
 
 /// Milliseconds: 10 to decode, 40 for a prompt alone, 25 for each of those that fill an iteration.
 pm::prefill_steps passes(double together, double decodes) {
-  return {.decode = ms(10),
-          .alone = ms(40),
-          .stall = ms(30),
-          .next = ms(20),
-          .packed = ms(25),
-          .together = together,
+  return {.decode_time = ms(10),
+          .prefill_time = ms(40),
+          .decode_stall = ms(30),
+          .marginal_prefill_time = ms(20),
+          .saturated_prefill_time = ms(25),
+          .prefills_per_step = together,
           .chunks = 1.0,
-          .decodes = decodes};
+          .decode_steps_per_prefill = decodes};
 }
 pm::service_terms terms(scheduling kind, double output, double output_cv) {
   pm::service_terms t;
-  t.kind = kind;
+  t.scheduler = kind;
   t.output_tokens = output;
   t.output_cv = output_cv;
   t.input_cv = 0.5;
@@ -42,10 +42,10 @@ pm::service_terms terms(scheduling kind, double output, double output_cv) {
 void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
                 double spread, double tail) {
   INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
-               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+               << in_ms(times[i].range) << ", tail " << in_ms(times[i].tail) << " ms");
   CHECK(near(times[i].weight, weight, 1e-9));
   CHECK(near(in_ms(times[i].from), from, 1e-9));
-  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-6);
+  CHECK(std::fabs(in_ms(times[i].range) - spread) < 1e-6);
   CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-6);
 }
 
@@ -56,9 +56,9 @@ const double mean_itl = 10 + some * 30 + (0.152 - some) * 20;
 /// 30 requests at a time, 100 in all, of which 20 fit: a first wave of a fifth, then four more.
 pm::service_terms of_run(scheduling kind, double output_cv) {
   pm::service_terms t = terms(kind, 101, output_cv);
-  t.request_iterations = 2;
-  t.run_start = ms(3);
-  t.room = 20;
+  t.scheduling_steps = 2;
+  t.startup_time = ms(3);
+  t.max_running = 20;
   return t;
 }
 const pm::closed_loop run{30, 100};
@@ -82,26 +82,27 @@ TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for th
 
     const double own = 7 + 2 * mean_itl + 40;
     const double in_service = own + delay + 100 * mean_itl;
-    CHECK(near(in_ms(x.gap.mean()), mean_itl, 1e-9));
-    CHECK(near(x.first.beside, ending, 1e-9));
-    CHECK(near(in_ms(x.first.behind), delay, 1e-9));
-    CHECK(near(in_ms(x.first.place), in_service / 2, 1e-9));
+    CHECK(near(in_ms(x.itl.mean()), mean_itl, 1e-9));
+    CHECK(near(x.ttft_terms.coscheduled_prefills, ending, 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.prefill_queueing), delay, 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.admission_delay), in_service / 2, 1e-9));
     CHECK(near(in_ms(x.wait), delay + in_service / 2, 1e-9));
     CHECK(near(x.batch, 20 * 100 * mean_itl / in_service, 1e-9));
     const double longest = in_service + 0.1 * std::sqrt(2 * std::log(20.0)) * 100 * mean_itl;
     CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-9));
 
-    check_part(x.first_token, 0, 0.2, 7 + 3 + 100, 400, 0);
+    check_part(x.ttft, 0, 0.2, 7 + 3 + 100, 400, 0);
     const double meets = 1 - std::exp(-ending);
     const double from = own + in_service / 2 - 20;  // a prompt's length varies by half of its 40 ms
-    check_part(x.first_token, 1, 0.8 * (1 - meets), from, 0, 20);
-    check_part(x.first_token, 2, 0.8 * meets, from, 0, delay / meets + 20);
+    check_part(x.ttft, 1, 0.8 * (1 - meets), from, 0, 20);
+    check_part(x.ttft, 2, 0.8 * meets, from, 0, delay / meets + 20);
   }
 }
 
 TEST_CASE("service by hand: answers of one length end together, in a full iteration at most") {
   const auto beside = [](scheduling kind, double together, const pm::closed_loop& loop) {
-    return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop).first.beside;
+    return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop)
+        .ttft_terms.coscheduled_prefills;
   };
   CHECK(near(beside(scheduling::mixed_chunks, 4, run), 4.0));
   CHECK(near(beside(scheduling::mixed_chunks, 0.1, run), 19 / 100.0));  // as a steady loop has
@@ -110,35 +111,35 @@ TEST_CASE("service by hand: answers of one length end together, in a full iterat
   // The whole run at once is one wave.
   const auto once =
       pm::closed_service(of_run(scheduling::prefill_first, 0.1), passes(4, 1), {20, 10});
-  CHECK(near(once.gap.mean(), ms(10)));
-  CHECK(near(once.first_token[0].weight, 1.0));
+  CHECK(near(once.itl.mean(), ms(10)));
+  CHECK(near(once.ttft[0].weight, 1.0));
   // One alone decodes whenever it is not at its prompt, and is one sequence then.
   auto t = terms(scheduling::mixed_chunks, 2, 0);
   CHECK(near(pm::closed_service(t, passes(4, 1), {1}).batch, 1.0));
   // Twice the prompts, where evictions compute them again.
   t = of_run(scheduling::prefill_first, 0.0);
-  t.prompts = 2;
+  t.prefills_per_request = 2;
   const double met = 2 * 19 * 0.8 / 100, stalled = 1 - std::exp(-met);
-  CHECK(near(in_ms(pm::closed_service(t, passes(4, 1), run).gap.mean()),
+  CHECK(near(in_ms(pm::closed_service(t, passes(4, 1), run).itl.mean()),
              10 + stalled * 30 + (met - stalled) * 20, 1e-9));
 }
 
 TEST_CASE("service by hand: a full budget makes a loop of B wait for B prompts but its own time") {
   // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing less.
-  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 0.0), 160 - 100 - 8.0));
+  CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 0.0), 160 - 100 - 8.0));
   // Of lengths as an exponential has them a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
-  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 1.0), (60 + std::sqrt(6800)) / 2 - 8));
-  CHECK(near(pm::detail::wait_in_loop(20.0, 8.0, 100.0, 3.0), (60 + std::sqrt(6800)) / 2 - 8));
-  CHECK(pm::detail::wait_in_loop(1.0, 8.0, 100.0, 0.0) == 0.0);
-  CHECK(near(pm::detail::mean_inverse_root(4.0), std::sqrt(0.5)));
-  CHECK(pm::detail::mean_inverse_root(1.0) == 1.0);
+  CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 1.0), (60 + std::sqrt(6800)) / 2 - 8));
+  CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 3.0), (60 + std::sqrt(6800)) / 2 - 8));
+  CHECK(pm::schweitzer_wait(1.0, 8.0, 100.0, 0.0) == 0.0);
+  CHECK(near(pm::detail::mean_inverse_square_root(4.0), std::sqrt(0.5)));
+  CHECK(pm::detail::mean_inverse_square_root(1.0) == 1.0);
 }
 
 TEST_CASE("service by hand: tokens that a first wave sends together") {
   const auto wave = [](scheduling kind, double iterations) {
     auto t = of_run(kind, 0.0);
-    t.send_iterations = iterations;
-    return pm::closed_service(t, passes(4, 1), run).first_token;
+    t.stream_steps = iterations;
+    return pm::closed_service(t, passes(4, 1), run).ttft;
   };
   // Prompts end from 100 to 500 ms, in four more iterations of 100 ms each.
   check_part(wave(scheduling::mixed_chunks, 3), 0, 0.05, 7 + 3 + 100 + 300, 100, 0);
@@ -160,7 +161,7 @@ TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompt
   check_part(gaps, 0, 0.0, 10, 0, 0);
   check_part(gaps, 1, 1.0, 25, 0, 0);
   // Apart a prompt is whole, and its length varies its stall.
-  t.kind = scheduling::prefill_first;
+  t.scheduler = scheduling::prefill_first;
   gaps = pm::detail::itl_of(t, p, 0.2);
   const double share = 1 - std::exp(-0.2);
   check_part(gaps, 0, 1 - share, 10, 0, 0);
@@ -184,7 +185,7 @@ TEST_CASE("service by hand: no gap has more prompts than a full iteration takes"
   // Two chunks and a half stall two gaps and a half, whatever the last one is counted as.
   auto cut = passes(1, 2.5);
   cut.chunks = 3;
-  cut.stall = ms(75);
+  cut.decode_stall = ms(75);
   check_part(pm::detail::itl_of(t, cut, 0.2), 1, 0.5, 40, 0, 0);
 }
 
@@ -193,9 +194,10 @@ namespace {
 /// Three requests at once, ten a second, beside gaps of 16 ms with a deviation of 12 ms.
 pm::service_state of_arrivals(const pm::service_terms& t, const pm::prefill_steps& p) {
   pm::service_state loop;
-  loop.gap.add({0.8, ms(10)});
-  loop.gap.add({0.2, ms(40)});
-  const pm::open_loop arrivals{.rate = 10 * pm::request_per_s, .cv = 2.0, .together = 3.0};
+  loop.itl.add({0.8, ms(10)});
+  loop.itl.add({0.2, ms(40)});
+  const pm::open_loop arrivals{
+      .rate = 10 * pm::request_per_s, .cv = 2.0, .arrivals_per_burst = 3.0};
   return pm::open_service(t, p, loop, arrivals, 12 * pm::request_per_s);
 }
 
@@ -205,9 +207,9 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
   for (const auto kind : {scheduling::mixed_chunks, scheduling::prefill_first}) {
     const bool mixed = kind == scheduling::mixed_chunks;
     auto t = terms(kind, 11, 0.5);
-    t.request_iterations = 3;
-    t.send_iterations = 1;  // of its own answer, in any case
-    t.room = 6;
+    t.scheduling_steps = 3;
+    t.stream_steps = 1;  // of its own answer, in any case
+    t.max_running = 6;
     const auto x = of_arrivals(t, passes(2.5, 2));
     const double batch = 10 * 11 * 0.016, found = 1 - std::exp(-batch);
     // Mixed: 0.16 prompts in a gap, of two full iterations each. Apart: 25 ms of each 100.
@@ -219,33 +221,32 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
     const double joined = mixed ? 10e-3 * residual * 2 : 0;
     const double own = 7 + (found + 1) * 16 + 40 + burst + joined * 20;
     const double in_system = 10e-3 * (own + residual + queue + 9 * 16);
-    const auto place = pm::detail::admission_wait_time(
+    const auto place = pm::detail::admission_queue_of(
         t, pm::open_loop{10 * pm::request_per_s, 2.0, 3.0}, in_system, 12 * pm::request_per_s);
     CHECK(near(x.throughput.value(), 10));
     CHECK(near(x.batch, batch, 1e-9));
-    CHECK(near(in_ms(x.first.host), 7, 1e-9));
-    CHECK(near(in_ms(x.first.joining), (found + 1) * 16 + residual, 1e-9));
-    CHECK(near(x.first.iterations, found + 1, 1e-9));
-    CHECK(near(x.first.beside + 1, joined + 1, 1e-9));
-    CHECK(near(in_ms(x.first.behind), queue + burst + joined * 20, 1e-9));
-    CHECK(near(in_ms(x.first.place), place.share * in_ms(place.each), 1e-9));
-    CHECK(near(in_ms(x.wait), queue + burst + place.share * in_ms(place.each), 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.frontend_time), 7, 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.scheduling_delay), (found + 1) * 16 + residual, 1e-9));
+    CHECK(near(x.ttft_terms.scheduling_steps, found + 1, 1e-9));
+    CHECK(near(x.ttft_terms.coscheduled_prefills + 1, joined + 1, 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.prefill_queueing), queue + burst + joined * 20, 1e-9));
+    CHECK(near(in_ms(x.ttft_terms.admission_delay), place.share * in_ms(place.wait), 1e-9));
+    CHECK(near(in_ms(x.wait), queue + burst + place.share * in_ms(place.wait), 1e-9));
 
-    check_part(x.first_token, 0, (1 - place.share) * (1 - busy), own - 20, 0, residual + 20);
-    check_part(x.first_token, 1, (1 - place.share) * busy, own + residual - 20, 0,
-               queue / busy + 20);
-    check_part(x.first_token, 2, place.share, own + residual, 0, queue + in_ms(place.each));
+    check_part(x.ttft, 0, (1 - place.share) * (1 - busy), own - 20, 0, residual + 20);
+    check_part(x.ttft, 1, (1 - place.share) * busy, own + residual - 20, 0, queue / busy + 20);
+    check_part(x.ttft, 2, place.share, own + residual, 0, queue + in_ms(place.wait));
     // An iteration for one prompt is joined by none.
-    CHECK(of_arrivals(t, passes(1, 2)).first.beside == 0.0);
+    CHECK(of_arrivals(t, passes(1, 2)).ttft_terms.coscheduled_prefills == 0.0);
   }
 }
 
 TEST_CASE("service by hand: requests in the system are normal up to the places, geometric beyond") {
   auto t = terms(scheduling::prefill_first, 11, 0.5);
-  t.room = 20;
+  t.max_running = 20;
   const auto wait = [&](double rate, double n) {
-    return pm::detail::admission_wait_time(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
-                                           12 * pm::request_per_s);
+    return pm::detail::admission_queue_of(t, pm::open_loop{rate * pm::request_per_s, 2.0, 3.0}, n,
+                                          12 * pm::request_per_s);
   };
   const double bursts = 3 * (1 + 2 * 2) / 2.0;
   const auto expected = [&](double ratio, double n, double e) {
@@ -258,7 +259,7 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   const double e = std::log(0.6) / std::log(0.5);
   CHECK(near(wait(10, 10).share, expected(10.0 / 12, 10, e), 3e-4));
   // Allen and Cunneen, with 0.8 of the variation of arrivals and of answers: 0.83 / (1 - 0.83) = 5.
-  CHECK(near(wait(10, 10).each.value(), 0.8 * bursts * 1.25 * 5 / 10, 1e-9));
+  CHECK(near(wait(10, 10).wait.value(), 0.8 * bursts * 1.25 * 5 / 10, 1e-9));
   // A service that does not slow as it fills, and one that does so in proportion, or nearly.
   CHECK(near(wait(6, 15).share, expected(0.5, 15, 0), 3e-4));
   CHECK(near(wait(11.99, 10).share, expected(11.99 / 12, 10, 0.95), 3e-4));

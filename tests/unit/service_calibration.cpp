@@ -90,7 +90,7 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   own[at(step_cpu_time)] = 400e-6;
   own[at(sequence_cpu_time)] = 12e-6;
   own[at(prompt_time)] = -0.2;
-  const auto runs = runs_of(shift_profile(shipped().engine, own));
+  const auto runs = runs_of(pm::shift_profile(shipped().engine, own));
   const auto found = pm::calibrate_service(runs, shipped(), spread);
   for (std::size_t j = 0; j < pm::service_parameters; ++j) {
     CAPTURE(pm::name_of(static_cast<pm::service_parameter>(j)), found.posterior.shift[j]);
@@ -106,7 +106,7 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   }
   CHECK(before > 10.0 * after);
   // A prediction for a load that was not run: the truth is inside the interval.
-  const pm::service_run other = run_of(shift_profile(shipped().engine, own), 4096, 1024, 32);
+  const pm::service_run other = run_of(pm::shift_profile(shipped().engine, own), 4096, 1024, 32);
   pm::calibrated calibration = shipped();
   calibration.engine = found.posterior.engine;
   const pm::serving_estimate s = serving(other.deployment, other.load, calibration);

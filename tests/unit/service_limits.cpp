@@ -64,7 +64,7 @@ pm::serving_estimate single_server(const pm::service_load& l, double mu) {
     return s;
   }
   s.ttft = 1.0 / (mu - rate) * pm::second;
-  s.first_token.add({1.0, {}, {}, s.ttft});
+  s.ttft_distribution.add({1.0, {}, {}, s.ttft});
   return s;
 }
 
@@ -79,8 +79,8 @@ TEST_CASE("bound of pools: alone, a request is a prompt, the rest of its transfe
   CHECK(near(s.itl, token));
   CHECK(near(s.e2e, s.ttft + 511.0 * token, 1e-9));
   CHECK(near(s.throughput.value() * s.e2e.value(), 1.0, 1e-9));
-  CHECK(s.first_token.size() == 0);
-  d.decode_starts = true;
+  CHECK(s.ttft_distribution.size() == 0);
+  d.first_token_from_decode = true;
   CHECK(near(pm::serving_bound(d, closed(1)).ttft, s.ttft + token, 1e-9));
 }
 
@@ -107,7 +107,7 @@ TEST_CASE("pools: a closed loop does not send more than its link does") {
   for (const auto& s : {pm::serving(d, closed(2000), pm::datasheet{}),
                         pm::disaggregated_estimate(pm::serving_bound(d, closed(2000)))}) {
     CHECK(near(s.throughput.value(), most, 1e-9));
-    CHECK(near(s.transfer_busy, 1.0, 1e-9));
+    CHECK(near(s.transfer_utilisation, 1.0, 1e-9));
     CHECK(s.binding == pm::service_stage::transfer);
     CHECK(near(s.throughput.value() * s.e2e.value(), 2000, 1e-6));
   }
@@ -139,7 +139,7 @@ TEST_CASE("bound of speculation: a round at its bound, and no prediction is bett
   CHECK(near(s.emitted, 5));
   CHECK(near(s.itl, round / 5.0, 1e-9));
   CHECK(near(s.e2e, pm::step_bound(d, {.prefill_tokens = 2048}).time + 511.0 / 5.0 * round, 1e-9));
-  CHECK(s.gap.size() == 0);
+  CHECK(s.itl_distribution.size() == 0);
 
   using pm::drafter;
   for (const auto by : {drafter::lookup, drafter::layer, drafter::model, drafter::heads}) {
@@ -187,8 +187,8 @@ TEST_CASE("targets: what is missed by how much, of means, of shares and of a bou
   // Without a distribution the mean stands for a share.
   CHECK(near(pm::misses_of(s, shares).ttft, 1.5));
   // Even from 1 to 5 s: three quarters are within 4 s.
-  s.first_token.add({1.0, 1.0 * pm::second, 4.0 * pm::second});
-  s.gap.add({1.0, 20.0 * pm::ms});
+  s.ttft_distribution.add({1.0, 1.0 * pm::second, 4.0 * pm::second});
+  s.itl_distribution.add({1.0, 20.0 * pm::ms});
   const auto missed = pm::misses_of(s, shares);
   CHECK(near(missed.ttft, 2.0));
   CHECK(near(missed.itl, 0.5));
@@ -199,8 +199,8 @@ TEST_CASE("targets: what is missed by how much, of means, of shares and of a bou
   const pm::service_targets at{.ttft = pm::latency_target{3.0 * pm::second},
                                .e2e = pm::latency_target{10.0 * pm::second}};
   CHECK(pm::meets(s, at));
-  CHECK_FALSE(at.of_shares());
-  CHECK(shares.of_shares());
+  CHECK_FALSE(at.has_percentiles());
+  CHECK(shares.has_percentiles());
   CHECK(pm::meets(s, pm::service_targets{}));
   s.feasible = pm::infeasible("no", "", 1, 0);
   CHECK_FALSE(pm::meets(s, pm::service_targets{}));
@@ -253,7 +253,7 @@ TEST_CASE("chunk budget: the largest that meets a target of gaps") {
     before = chunk;
     const auto p99 = [&](int tokens) {
       book.chunk_tokens = tokens;
-      return pm::serving(d, book, policy).gap.quantile(0.99);
+      return pm::serving(d, book, policy).itl_distribution.quantile(0.99);
     };
     CHECK(p99(chunk) <= target.limit);
     CHECK(p99(chunk + 1) > target.limit);

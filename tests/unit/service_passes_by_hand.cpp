@@ -60,25 +60,26 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
     const auto p =
         pm::detail::prefill_steps_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
     CHECK(p.chunks == 3);
-    CHECK(near(p.together, 6));                 // one for each stage of each group
+    CHECK(near(p.prefills_per_step, 6));        // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
-    CHECK(near(in_ms(p.alone), (2.4 + 1) / 2 * time(250) + others, 1e-9));
+    CHECK(near(in_ms(p.prefill_time), (2.4 + 1) / 2 * time(250) + others, 1e-9));
     // As long as chunks are in one of two stages.
-    CHECK(near(in_ms(p.stall), mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.alone), 1e-9));
-    CHECK(near(in_ms(p.packed), 2.4 / 6 * time(1500), 1e-9));
-    CHECK(near(in_ms(p.next), 2.4 * (0.01 * 1250) / 5, 1e-9));
-    CHECK(near(p.decodes + 1, mixed ? 1.4 : 1.0));
-    CHECK(near(p.with_prefill.prefill_past, cached));
+    CHECK(near(in_ms(p.decode_stall),
+               mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.prefill_time), 1e-9));
+    CHECK(near(in_ms(p.saturated_prefill_time), 2.4 / 6 * time(1500), 1e-9));
+    CHECK(near(in_ms(p.marginal_prefill_time), 2.4 * (0.01 * 1250) / 5, 1e-9));
+    CHECK(near(p.decode_steps_per_prefill + 1, mixed ? 1.4 : 1.0));
+    CHECK(near(p.prefill_iteration.prefill_past, cached));
     // One at a time: what it takes but for the decoding beside it.
     const auto one =
         pm::detail::prefill_steps_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
-    CHECK(one.together == 1);
-    CHECK(near(in_ms(one.next), 2.4 * time(250) - (mixed ? 2.4 * 4 : 0), 1e-9));
+    CHECK(one.prefills_per_step == 1);
+    CHECK(near(in_ms(one.marginal_prefill_time), 2.4 * time(250) - (mixed ? 2.4 * 4 : 0), 1e-9));
     // A budget of two and a half prompts.
     const auto wide =
         pm::detail::prefill_steps_of(of_groups(2, 3), load(1500), kind, 32.0, ms(4), time_of);
     CHECK(wide.chunks == 1);
-    CHECK(near(wide.together, 2.5 * 6));
+    CHECK(near(wide.prefills_per_step, 2.5 * 6));
   }
 }
 
@@ -87,17 +88,17 @@ TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and w
   auto l = load(300);
   CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
   // 100 gaps meet two prompts of 600 tokens: twelve in each, over two stages of two groups.
-  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * 300 / 12.0));
+  CHECK(near(pm::detail::largest_decode_batch(d, l, 100.0, 2.0), 4 * 300 / 12.0));
   l.chunk_tokens.reset();
-  const double all = pm::detail::tokens_of_step(d);
+  const double all = pm::detail::step_token_budget(d);
   CHECK(pm::detail::prefill_budget(d, l, scheduling::prefill_first, 100.0) == all);
   CHECK(near(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0), all - 25));
   CHECK(near(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 4 * all), all / 16));
   // A sequence is not divided.
   CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 2.0) == all - 1);
-  CHECK(near(pm::detail::most_decoding(d, l, 100.0, 2.0), 4 * all / 13));
+  CHECK(near(pm::detail::largest_decode_batch(d, l, 100.0, 2.0), 4 * all / 13));
   // Short prompts among long answers: a sixteenth of the budget is theirs in any case.
-  CHECK(near(pm::detail::most_decoding(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
+  CHECK(near(pm::detail::largest_decode_batch(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
 }
 
 TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
@@ -155,7 +156,7 @@ TEST_CASE(
   s.ttft = 6.0 * pm::second;
   s.itl = ms(20);
   s.throughput = 2 * pm::request_per_s;
-  s.first_token.add({1.0, 3.0 * pm::second, {}, 3.0 * pm::second});
+  s.ttft_distribution.add({1.0, 3.0 * pm::second, {}, 3.0 * pm::second});
   auto l = load(250);
   l.output_tokens = 201;
   l.output_cv = 1;
@@ -218,10 +219,10 @@ struct two_pools {
 void check_part(const pm::latency_distribution& times, std::size_t i, double weight, double from,
                 double spread, double tail) {
   INFO("part " << i << ": " << times[i].weight << " from " << in_ms(times[i].from) << " + "
-               << in_ms(times[i].spread) << ", tail " << in_ms(times[i].tail) << " ms");
+               << in_ms(times[i].range) << ", tail " << in_ms(times[i].tail) << " ms");
   CHECK(std::fabs(times[i].weight - weight) < 1e-6);
   CHECK(near(in_ms(times[i].from), from, 1e-6));
-  CHECK(std::fabs(in_ms(times[i].spread) - spread) < 1e-3);
+  CHECK(std::fabs(in_ms(times[i].range) - spread) < 1e-3);
   CHECK(std::fabs(in_ms(times[i].tail) - tail) < 1e-3);
 }
 
@@ -232,8 +233,8 @@ TEST_CASE("pools by hand: a run, whose first prompts come at once") {
   for (const double output : {101.0, 41.0}) {
     for (const bool starts : {false, true}) {
       x.l.output_tokens = output;
-      x.l.first_tokens = 3;
-      x.d.decode_starts = starts;
+      x.l.stream_interval = 3;
+      x.d.first_token_from_decode = starts;
       const auto s = x.predicted();
       const double steps = output - 1 + (starts ? 1 : 0);
       const double batch = s.batch / 3, step = x.step(batch), answer = steps * step;
@@ -241,25 +242,25 @@ TEST_CASE("pools by hand: a run, whose first prompts come at once") {
       CHECK(near(s.throughput.value(), 3 * batch / (1e-3 * answer), 1e-9));
       // A prompt is a slot of 220 / 2 / 2 ms; its wave ends from 220 ms, two on each, to 24 slots.
       const double away = x.own + answer - 55;
-      const double queue = pm::detail::wait_in_loop(24.0, 55.0, away, 1.0);
+      const double queue = pm::schweitzer_wait(24.0, 55.0, away, 1.0);
       const double first = 7 + x.sent + (220 + 24 * 55) / 2.0;
       const double before = 0.25 * first + 0.75 * (x.own + queue);
       CHECK(near(s.throughput.value(), 24e3 / std::fmax(answer + before, 24 * 55), 1e-6));
       const double certain = std::fmax(24 * 55 - away - 55, 0);
       const double start = ((starts ? 1 : 0) + 2) * step;
-      check_part(s.first_token, 0, 0.25, 7 + x.sent + start + 220, 1100, 0);
-      const double waits = std::pow(std::fmin(s.prefill_busy, 1 - 1e-6), std::sqrt(6.0) - 1);
-      check_part(s.first_token, 1, 0.75 * (1 - waits), x.own + start + certain, 0, 0);
-      check_part(s.first_token, 2, 0.75 * waits, x.own + start + certain,
+      check_part(s.ttft_distribution, 0, 0.25, 7 + x.sent + start + 220, 1100, 0);
+      const double waits = std::pow(std::fmin(s.prefill_utilisation, 1 - 1e-6), std::sqrt(6.0) - 1);
+      check_part(s.ttft_distribution, 1, 0.75 * (1 - waits), x.own + start + certain, 0, 0);
+      check_part(s.ttft_distribution, 2, 0.75 * waits, x.own + start + certain,
                  2 / waits * (queue - certain), 0);
       CHECK(near(in_ms(s.wait), 0.75 * queue + 0.25 * ((220 + 24 * 55) / 2.0 - 120), 1e-6));
       // A link for each of two devices that send and three that take.
-      CHECK(near(s.transfer_busy, s.throughput.value() * 1e-3 * x.sent / 2, 1e-9));
+      CHECK(near(s.transfer_utilisation, s.throughput.value() * 1e-3 * x.sent / 2, 1e-9));
     }
   }
   // As many replicas as requests: each prompt is alone.
   x.l.arrivals = pm::closed_loop{2, 8};
-  CHECK(near(in_ms(x.predicted().first_token[0].from),
+  CHECK(near(in_ms(x.predicted().ttft_distribution[0].from),
              7 + x.sent + in_ms(x.predicted().itl) * 3 + 120, 1e-6));
 }
 
@@ -269,10 +270,10 @@ TEST_CASE("pools by hand: places that are all taken, and the rate that they let 
   const auto s = x.predicted();
   const double answer = 100 * x.step(4);
   CHECK(near(s.batch, 12, 1e-6));
-  CHECK(near(s.decode_busy, 1, 1e-6));
+  CHECK(near(s.decode_utilisation, 1, 1e-6));
   CHECK(near(s.throughput.value(), 12e3 / answer, 1e-6));
   CHECK(near(s.balanced_ratio, 110 / (answer / 4), 1e-6));
-  const double queue = pm::detail::wait_in_loop(24.0, 55.0, x.own + answer - 55, 1.0);
+  const double queue = pm::schweitzer_wait(24.0, 55.0, x.own + answer - 55, 1.0);
   const double before = 0.25 * (7 + x.sent + 770) + 0.75 * (x.own + queue);
   const double place = 2 * answer - answer - before;
   CHECK(near(in_ms(s.wait), place + 0.75 * queue + 0.25 * (770 - 120), 1e-6));
@@ -285,7 +286,7 @@ TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a plac
   two_pools x;
   x.l.batch_limit = 6;
   x.l.input_cv = 0.5;
-  const pm::open_loop arrivals{.rate = 8 * pm::request_per_s, .cv = 2.0, .together = 3.0};
+  const pm::open_loop arrivals{.rate = 8 * pm::request_per_s, .cv = 2.0, .arrivals_per_burst = 3.0};
   x.l.arrivals = arrivals;
   const double most = 18e3 / (100 * x.step(6)), busy = 8 * 0.055;
   const double waits = std::pow(busy, std::sqrt(6.0) - 1);
@@ -295,15 +296,15 @@ TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a plac
   const double batch = 8 * 0.1 / 3 * x.step(s.batch / 3);  // of each of three
   CHECK(near(s.batch, 3 * batch, 1e-6));
   auto places = x.engine;
-  places.room = 18;
+  places.max_running = 18;
   places.output_cv = 0.5;
   const auto taken =
-      pm::detail::admission_wait_time(places, arrivals, 3 * batch, most * pm::request_per_s);
-  const double place = taken.share * in_ms(taken.each);
+      pm::detail::admission_queue_of(places, arrivals, 3 * batch, most * pm::request_per_s);
+  const double place = taken.share * in_ms(taken.wait);
   CHECK(place > 1);
   CHECK(near(in_ms(s.wait), place + 55 + queue, 1e-6));  // two come with it: a slot each, or half
-  check_part(s.first_token, 0, 1 - waits, x.own + place + 55, 0, 0);
-  check_part(s.first_token, 1, waits, x.own + place + 55, 0, queue / waits);
+  check_part(s.ttft_distribution, 0, 1 - waits, x.own + place + 55, 0, 0);
+  check_part(s.ttft_distribution, 1, waits, x.own + place + 55, 0, queue / waits);
   const auto b = x.bound();
   CHECK(near(in_ms(b.wait), 55 + queue, 1e-6));
   CHECK(near(in_ms(b.ttft), x.own - 7 + 55 + queue, 1e-6));
@@ -325,7 +326,7 @@ TEST_CASE("pools by hand: a budget of one prompt and a half") {
   x.l.chunk_tokens = 1500;
   // 150 ms and 20 ms over 1.5 prompts and two replicas.
   const auto s = x.predicted();
-  CHECK(near(s.prefill_busy, s.throughput.value() * 0.170 / 1.5 / 2, 1e-9));
+  CHECK(near(s.prefill_utilisation, s.throughput.value() * 0.170 / 1.5 / 2, 1e-9));
 }
 
 }  // namespace unit_service_passes_by_hand

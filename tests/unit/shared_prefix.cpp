@@ -97,17 +97,17 @@ TEST_CASE("shared prefix: a layer with a window shares what is in it") {
 TEST_CASE("shared prefix: what a load finds where it does not say") {
   const pm::deployment d = small_cache(pm::engine::vllm);
   pm::service_load l = chat(64, 1);
-  CHECK(pm::found_of(d, l).prefix_hit == 0.5);  // as given
+  CHECK(pm::resolve_prefix_hit(d, l).prefix_hit == 0.5);  // as given
   l.prefix_hit = 0;
-  CHECK(near(pm::found_of(d, l).prefix_hit, 512.0 / 1024, 1e-9));
+  CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, 512.0 / 1024, 1e-9));
   l.shared = {{512, 400}};
-  const pm::prefix_tree tree{.levels = l.shared, .own = 512, .answer = 256};
+  const pm::prefix_tree tree{.levels = l.shared, .own = 512, .output = 256};
   const double tokens = pm::kv_capacity(d, 1280).tokens.value();
-  CHECK(near(pm::found_of(d, l).prefix_hit, pm::prefix_hit_of(tree, tokens).hit));
-  CHECK(pm::found_of(d, l).prefix_hit < 0.1);
+  CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, pm::prefix_hit_of(tree, tokens).hit));
+  CHECK(pm::resolve_prefix_hit(d, l).prefix_hit < 0.1);
   // The service is that of the rate.
   pm::service_load said = l;
-  said.prefix_hit = pm::found_of(d, l).prefix_hit;
+  said.prefix_hit = pm::resolve_prefix_hit(d, l).prefix_hit;
   CHECK(pm::serving(d, l, sim::measured_like).e2e == pm::serving(d, said, sim::measured_like).e2e);
   CHECK(pm::serving_bound(d, l).e2e == pm::serving_bound(d, said).e2e);
 }
@@ -139,9 +139,9 @@ TEST_CASE("shared prefix: bad ones") {
   pm::service_load l = chat(8, 1);
   l.shared = {{1000, 1}, {24, 2}};
   CHECK(refusal([&] { (void)pm::serving(d, l, sim::measured_like); }) ==
-        "PM-E010: shared_tokens is 1024; allowed: fewer than input_tokens");
+        "PM-E010: shared.tokens is 1024; allowed: fewer than input_tokens");
   CHECK(refusal([&] { (void)pm::kv_capacity(d, l.shared, 1000); }) ==
-        "PM-E010: shared_tokens is 1024; allowed: fewer than the context");
+        "PM-E010: shared.tokens is 1024; allowed: fewer than the context");
   l.shared = {{100, 4}, {100, 2}};
   CHECK(refusal([&] {
           (void)pm::serving(d, l, sim::measured_like);
@@ -160,7 +160,7 @@ TEST_CASE("scalars: shared prefix") {
         l.arrivals = pm::basic_closed_loop<T>{T(8.0)};
         l.shared.push_back({x[2], T(1.0)});
         l.shared.push_back({x[3], T(90.0)});
-        return pm::found_of(pm::lift<T>(small_cache(pm::engine::vllm)), l).prefix_hit;
+        return pm::resolve_prefix_hit(pm::lift<T>(small_cache(pm::engine::vllm)), l).prefix_hit;
       },
       2000.0, 300.0, 500.0, 700.0);
 }

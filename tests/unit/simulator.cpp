@@ -278,11 +278,11 @@ TEST_CASE("simulator: every token computed once, unless it was evicted") {
   for (const auto kind : {sim::scheduling::mixed, sim::scheduling::prefill_first}) {
     for (const bool split : {true, false}) {
       double rows = 0;
-      int most = 0, most_decoding = 0;
+      int most = 0, largest_decode_batch = 0;
       const sim::step_time count = [&](const sim::pass& p) {
         rows += p.decoding + p.prompt_tokens;
         most = std::max(most, p.prompt_tokens + (kind == sim::scheduling::mixed ? p.decoding : 0));
-        most_decoding = std::max(most_decoding, p.decoding);
+        largest_decode_batch = std::max(largest_decode_batch, p.decoding);
         return 1.0;
       };
       const sim::scheduler s{
@@ -290,7 +290,7 @@ TEST_CASE("simulator: every token computed once, unless it was evicted") {
       sim::simulate(l, s, count);
       CHECK(rows == expected);
       CHECK(most == 64);
-      CHECK(most_decoding <= 12);
+      CHECK(largest_decode_batch <= 12);
     }
   }
 }

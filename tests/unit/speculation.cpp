@@ -126,14 +126,14 @@ TEST_CASE("speculation: pays less as the batch grows, and again as contexts do")
           pm::best_draft_length(d, s, 100, 512, policy));
     CHECK(pm::best_draft_length(d, s, 4096, 512, policy) == 0);
 
-    const int last = pm::last_batch_that_pays(d, s, 512, 4096, policy);
+    const int last = pm::largest_batch_with_speedup(d, s, 512, 4096, policy);
     REQUIRE(last > 0);
     REQUIRE(last < 4096);
     CHECK(speedup(last, 512) > 1);
     CHECK(speedup(last + 1, 512) <= 1);
-    CHECK(pm::last_batch_that_pays(d, s, 65536, 4096, policy) == 4096);
+    CHECK(pm::largest_batch_with_speedup(d, s, 65536, 4096, policy) == 4096);
   }
-  CHECK(pm::last_batch_that_pays(d, drafted_by(pm::drafter::lookup, 0.0), 512, 64, policy) == 0);
+  CHECK(pm::largest_batch_with_speedup(d, drafted_by(pm::drafter::lookup, 0.0), 512, 64, policy) == 0);
 }
 
 TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose tokens come together") {
@@ -146,14 +146,14 @@ TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose toke
   CHECK(near(served.ttft, prefill.time, 0.01));  // its iterations have room for a sequence
   CHECK(near(served.e2e, served.ttft + 511.0 * round.per_token(), 1e-9));
   CHECK(near(served.output_rate.value(), 512 / served.e2e.value(), 1e-9));
-  CHECK(near(served.gap.mean(), served.itl, 1e-9));
+  CHECK(near(served.itl_distribution.mean(), served.itl, 1e-9));
   // Of ten tokens that are sent together, nine come in nine E-ths of a round.
   auto ten = load(1);
-  ten.first_tokens = 10;
+  ten.stream_interval = 10;
   CHECK(near(pm::serving(d, ten, s, policy).ttft, served.ttft + 9.0 * round.per_token(), 1e-9));
   REQUIRE(round.emitted > 2);
-  CHECK(served.gap.quantile(0.5).value() == 0);
-  CHECK(near(served.gap.quantile(0.99), round.time(), 1e-9));
+  CHECK(served.itl_distribution.quantile(0.5).value() == 0);
+  CHECK(near(served.itl_distribution.quantile(0.99), round.time(), 1e-9));
 }
 
 TEST_CASE(

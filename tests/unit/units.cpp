@@ -9,6 +9,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <string>
 #include <support/near.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace unit_units {
@@ -80,6 +81,16 @@ TEST_CASE("specs change their scalar field by field and keep their sources") {
     return v;
   });
   CHECK(names == std::vector<std::string>{"dram.bandwidth"});  // what nobody states has no value
+}
+
+TEST_CASE("a fact without a unit takes a plain number") {
+  pm::accelerator a{.sms = 64.0, .instruction_rows = 16};
+  CHECK(a.sms == 64.0);
+  CHECK(a.instruction_rows == 16.0);
+  CHECK(a.sms.from().how == pm::basis::given);
+  a.sms = 132;
+  CHECK(a.sms == 132.0);
+  static_assert(!std::is_convertible_v<double, pm::fact<pm::bandwidth<>>>);
 }
 
 TEST_CASE("assigning to a fact makes it the caller's") {

@@ -13,9 +13,9 @@ namespace fit_amd {
 namespace pm = perfmodel;
 using blocks = std::vector<published::amd_moe_row>;
 
-/// What is fitted to products of MI355X, which has rows of every format. The share of the peak is not: large
-/// products wait for operands in these rows, and the peak that a chip reaches in bf16 is published. Neither is
-/// the share of DRAM, which products and experts see differently.
+/// Parameters fitted to MI355X GEMMs, which have rows of every format. The share of peak is not
+/// fitted: large GEMMs wait for operands in these rows, and the bf16 rate of a chip is published.
+/// The share of DRAM bandwidth is not fitted either: it differs between GEMMs and experts.
 struct all_formats_model {
   static constexpr std::size_t count = 5;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -61,7 +61,8 @@ inline constexpr std::array<pm::fitted_parameter, 5> of_experts_and_dram = {
 inline constexpr std::array<pm::fitted_parameter, 4> of_experts = {
     of_experts_and_dram[0], of_experts_and_dram[1], of_experts_and_dram[2], of_experts_and_dram[3]};
 
-/// The time of a row of one scheme, on its chip and with its shares; a fifth number is the share of DRAM.
+/// Time of a row of one scheme, on its chip and with its shares; a fifth parameter is the share of
+/// DRAM bandwidth.
 template <std::size_t N>
 class expert_predictor {
  public:

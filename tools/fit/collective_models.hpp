@@ -7,7 +7,7 @@
 
 namespace published {
 
-/// Of NCCL: four or five numbers per accelerator, six of the library that all three share.
+/// NCCL's parameters: four or five for each accelerator, six that all three share.
 struct nccl_model {
   static constexpr std::size_t count = 20;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -45,8 +45,9 @@ struct nccl_model {
   }
 };
 
-/// Of the engines' own kernels, with NCCL's numbers as they are: a floor and a host for each generation
-/// (NVLink 5's host nobody showed), five numbers that all share. Hopper's are of both its chips.
+/// Parameters of the engines' own kernels, given NCCL's: a floor and a CPU time for each generation
+/// (none for NVLink 5, which has no data), and five that all share. Hopper's are for both its
+/// chips.
 struct custom_model {
   static constexpr std::size_t count = 10;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -87,15 +88,15 @@ struct custom_model {
   }
 };
 
-/// The accelerator whose fabric a public row names.
+/// The accelerator with the fabric that a public row names.
 inline const pm::accelerator& accelerator_of(const public_row& r) {
   return *pm::catalog::find_accelerator(r.gpu);
 }
 
-/// The default of NVLink 5: what public tables of NCCL on it tell apart, the rest being Hopper's. What
-/// waits does so longer than on Hopper, all by one factor but for what the tables say against it: each
-/// number is within 30 % of its expectation (standard deviation) before a row is seen, where rows are
-/// within 10 %. So tables of some sizes do not leave the others open.
+/// The default of NVLink 5, from public NCCL tables; parameters that they do not identify are
+/// Hopper's. Waiting times are longer than on Hopper by one factor, unless the tables contradict.
+/// The prior has a standard deviation of 30 % for each parameter and of 10 % for the rows, so that
+/// tables of a few sizes do not leave the other parameters open.
 struct nvlink5_model {
   static constexpr std::size_t count = 6;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -130,7 +131,7 @@ struct nvlink5_model {
             pow(v[5], third)};
   }
 };
-/// Of an engine's own kernels on it, whose other numbers are the shipped.
+/// Parameters of an engine's own kernels on it; the others are the shipped ones.
 struct nvlink5_kernels_model {
   static constexpr std::size_t count = 1;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
@@ -175,8 +176,8 @@ T time_of(const public_row& r, const pm::basic_collective_profile<T>& profile) {
   c.message = pm::message_bytes<T>(r.bytes * pm::lift<T>(1.0 * pm::byte));
   return pm::collective_time(pm::lift<T>(accelerator_of(r).fabric), c, cost).time.value();
 }
-/// Its parameters from public rows, and from what is expected of them before, where the model says so. Residuals
-/// are of the rows.
+/// Parameters from public rows, with a prior where the model has one. Residuals are those of the
+/// rows.
 template <class Model>
 auto fit_public(std::span<const public_row> rows) {
   using point = pm::dual<Model::count>;

@@ -1,4 +1,4 @@
-// What is fitted of a library of expert kernels: numbers of its own, over all accelerators it was measured on.
+// Fitted parameters of a library of expert kernels, over all accelerators with measurements.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// Fits products and experts of AMD's Instinct to the tuned tables that come with AITER, and scores them on
-// shapes and chips held out. Prints the entries of kernels/catalog/amd.hpp.
+// Fits GEMMs and experts of AMD Instinct to the tuned tables of AITER, and scores them on held-out
+// shapes and chips. Prints the entries of kernels/catalog/amd.hpp.
 //   fit amd [folder of the measurements]
 #include <cmath>
 #include <cstdio>
@@ -58,9 +58,9 @@ void print_rows_of(const products& rows, const std::vector<double>& residual) {
   }
 }
 
-/// Fits the products of one chip and prints all about it.
+/// Fits the GEMMs of one chip and prints the result.
 template <class Model>
-pm::gemm_calibration report_products(const products& every) {
+pm::gemm_calibration report_gemms(const products& every) {
   using scalar = pm::dual<Model::count>;
   const products rows = published::thinned(every);
   const pm::accelerator& device = *rows.front().device;
@@ -164,13 +164,13 @@ void report_experts(const std::string& scheme, const blocks& rows) {
 int run(const std::string& folder, bool) {
   const products all = published::amd_gemms(folder);
   if (all.empty()) {
-    std::puts("no published products of AMD in that folder");
+    std::puts("no published AMD GEMMs in that folder");
     return 1;
   }
   std::map<std::string, products> by_gpu;
   for (const auto& r : all) by_gpu[r.gpu].push_back(r);
-  report_products<all_formats_model>(by_gpu["mi355x"]);
-  report_products<blocks_model>(by_gpu["mi300x"]);
+  report_gemms<all_formats_model>(by_gpu["mi355x"]);
+  report_gemms<blocks_model>(by_gpu["mi300x"]);
   for (const auto& [gpu, rows] : by_gpu) report_transfer(rows);
   std::map<std::string, blocks> schemes;
   for (const auto& r : published::amd_moes(folder)) schemes[r.scheme].push_back(r);

@@ -82,7 +82,7 @@ int run(const std::string& folder, bool) {
       report<fit_rows::attention_model>(gpu, rows);
     }
   }
-  // As if each machine had no profile: by its nearest relative among the others.
+  // Each machine without its own profile, by its nearest other machine.
   std::vector<double> every;
   for (const auto& [gpu, rows] : machines) {
     std::vector<double> residual;

@@ -59,7 +59,8 @@ std::vector<double> residuals(const rows& r, const nccl_values& nccl, const cust
   }
   return out;
 }
-/// By the shipped profile of `donor`, lent to each row's accelerator; as it is where its clock does not count.
+/// The shipped profile of `donor`, transferred to each row's accelerator; unchanged where its clock
+/// does not count.
 std::vector<double> lent_residuals(const rows& r, const pm::collective_profile& donor,
                                    bool by_clock) {
   std::vector<double> out;
@@ -177,10 +178,10 @@ void report_nccl(const rows& nccl, const nccl_fit& n, double stated) {
     print(std::string("  ") + gpu, residuals(own, n.value, itself));
   }
   std::vector<double> unseen;
-  const auto hold_out = [&](const std::string& what, const keep& unseen_rows) {
-    const auto fit = fit_nccl(
-        only(nccl, [&](const auto& x) { return !unseen_rows(x) || left_out::tells_switches(x); }));
-    const auto r = residuals(only(nccl, unseen_rows), fit.value, itself);
+  const auto hold_out = [&](const std::string& what, const keep& held_out_rows) {
+    const auto fit = fit_nccl(only(
+        nccl, [&](const auto& x) { return !held_out_rows(x) || left_out::tells_switches(x); }));
+    const auto r = residuals(only(nccl, held_out_rows), fit.value, itself);
     append(unseen, r);
     print("nccl, without " + what, r);
   };
@@ -194,7 +195,7 @@ void report_nccl(const rows& nccl, const nccl_fit& n, double stated) {
   print_coverage("nccl", unseen, stated);
 }
 
-/// The same of the engines' own kernels.
+/// Residuals for the engines' own kernels.
 void report_custom(const rows& custom, const nccl_fit& n, const custom_fit& c, double stated) {
   print("custom, in sample", c.residual);
   const auto posted = [](const auto& x) {
@@ -234,17 +235,17 @@ void report_custom(const rows& custom, const nccl_fit& n, const custom_fit& c, d
 }
 
 /// Each accelerator by another's profile, as it is and with what waits by their clocks.
-void report_loans(const rows& nccl, const rows& custom) {
+void report_transfers(const rows& nccl, const rows& custom) {
   using namespace pm::catalog;
-  constexpr std::pair<const char*, const pm::collective_profile*> loans[] = {
+  constexpr std::pair<const char*, const pm::collective_profile*> transfers[] = {
       {"a100_sxm", &collectives_h100_sxm},
       {"h100_sxm", &collectives_a100_sxm},
       {"h200_sxm", &collectives_a100_sxm},
       {"h100_sxm", &collectives_h200_sxm},
       {"h200_sxm", &collectives_h100_sxm}};
-  for (const auto& loan : loans) {
-    const std::string gpu = loan.first;
-    const pm::collective_profile* donor = loan.second;
+  for (const auto& transfer : transfers) {
+    const std::string gpu = transfer.first;
+    const pm::collective_profile* donor = transfer.second;
     for (const rows& all : {nccl, custom}) {
       const auto own = only(all, [&](const auto& x) {
         return x.gpu == gpu &&
@@ -260,18 +261,19 @@ void report_loans(const rows& nccl, const rows& custom) {
   }
 }
 
-double width_at(const std::vector<double>& residual, double share) {
+double log_sigma_at(const std::vector<double>& residual, double share) {
   std::vector<double> off;
   for (const double r : residual) off.push_back(std::abs(r));
   return pm::detail::quantile(off, share) / pm::z90;
 }
 
-/// The widths that would hold 72, 80 and 90 % of what fits had not seen, and of loans; what is stated of them.
-void print_widths(const std::string& folder, bool record) {
+/// The log_sigma that covers 72, 80 and 90 % of held-out rows and of transfers, and the stated one.
+void print_uncertainty(const std::string& folder, bool record) {
   if (record) std::puts("what\tchip\tkind\tby\trows\tholds_72\tholds_80\tholds_90");
   const auto line = [&](const char* what, const std::string& chip, const std::string& kind,
                         const std::string& by, const std::vector<double>& r, double stated) {
-    const double at72 = width_at(r, 0.72), at80 = width_at(r, 0.80), at90 = width_at(r, 0.90);
+    const double at72 = log_sigma_at(r, 0.72), at80 = log_sigma_at(r, 0.80),
+                 at90 = log_sigma_at(r, 0.90);
     if (record) {
       std::printf("%s\t%s\t%s\t%s\t%zu\t%.3f\t%.3f\t%.3f\n", what, chip.c_str(), kind.c_str(),
                   by.c_str(), r.size(), at72, at80, at90);
@@ -287,12 +289,12 @@ void print_widths(const std::string& folder, bool record) {
   left_out::add_links(unseen, folder);
   for (const auto& [who, r] : unseen) {
     const auto chip = who.substr(6, who.rfind(' ') - 6), kind = who.substr(who.rfind(' ') + 1);
-    line("unseen", chip, kind, chip, r, left_out::stated_width(who));
+    line("unseen", chip, kind, chip, r, left_out::stated_log_sigma(who));
   }
-  left_out::residuals loans;
-  left_out::add_lent_links(loans, folder);
-  for (const auto& [who, r] : loans) {
-    const left_out::lent_name name(who);
+  left_out::residuals transfers;
+  left_out::add_lent_links(transfers, folder);
+  for (const auto& [who, r] : transfers) {
+    const left_out::link_transfer_name name(who);
     line("lent", name.chip, name.kind, name.by, r, name.stated());
   }
 }
@@ -307,7 +309,7 @@ int run(const std::string& folder, bool record) {
     return 1;
   }
   if (record) {
-    print_widths(folder, true);
+    print_uncertainty(folder, true);
     return 0;
   }
   const auto n = fit_nccl(nccl);
@@ -317,7 +319,7 @@ int run(const std::string& folder, bool record) {
   const double stated = pm::catalog::collectives_h100_sxm.log_sigma;
   report_nccl(nccl, n, stated);
   report_custom(custom, n, c, stated);
-  report_loans(nccl, custom);
+  report_transfers(nccl, custom);
 
   const double nvlink5 = pm::catalog::collectives_nvlink5.log_sigma;
   print_default<published::nvlink5_model>("NVLink 5", published::public_nvlink5, nvlink5);
@@ -327,7 +329,7 @@ int run(const std::string& folder, bool record) {
   const double pcie =
       pm::catalog::collective_profile_of(pm::catalog::rtx_pro_6000.fabric).log_sigma;
   print_default<published::pcie_model>("PCIe", published::public_pcie, pcie);
-  print_widths(folder, false);
+  print_uncertainty(folder, false);
   return 0;
 }
 

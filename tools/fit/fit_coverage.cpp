@@ -1,5 +1,5 @@
-// Prints how far fits are off on groups of rows that they have not seen: per operator, chip and kind the
-// log_sigma that would hold 72, 80 and 90 % of them, and the one that kernels/catalog/uncertainty.hpp states.
+// Prints errors on held-out groups of rows: for each operator, chip and kind the log_sigma that
+// covers 72, 80 and 90 % of them, and the one that kernels/catalog/uncertainty.hpp states.
 // With --record, tests/data/left_out.tsv.
 //   fit coverage [folder of the measurements] [--record]
 #include <cstdio>
@@ -13,7 +13,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-double width_at(const std::vector<double>& residual, double share) {
+double log_sigma_at(const std::vector<double>& residual, double share) {
   std::vector<double> off;
   for (const double r : residual) off.push_back(std::abs(r));
   return pm::detail::quantile(off, share) / pm::z90;
@@ -29,8 +29,8 @@ int run(const std::string& folder, bool record) {
   }
   if (record) std::puts("operator\tchip\tkind\trows\tholds_72\tholds_80\tholds_90");
   for (const auto& [who, residual] : all) {
-    const double at72 = width_at(residual, 0.72), at80 = width_at(residual, 0.80),
-                 at90 = width_at(residual, 0.90), stated = left_out::stated_width(who);
+    const double at72 = log_sigma_at(residual, 0.72), at80 = log_sigma_at(residual, 0.80),
+                 at90 = log_sigma_at(residual, 0.90), stated = left_out::stated_log_sigma(who);
     if (record) {
       std::string cells = who;
       for (char& c : cells) c = c == ' ' ? '\t' : c;

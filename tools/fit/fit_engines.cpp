@@ -1,8 +1,8 @@
-// Fits what serving engines add to a pass to the time per output token of whole services, scores them
-// on models, accelerators and versions held out, and prints the entries of
-// kernels/catalog/machines.hpp.
-// Last, how wide intervals around services must be that the fits had not seen, beside what is stated
-// (kernels/catalog/uncertainty.hpp): with --record that alone, as tests/data/services_left_out.tsv.
+// Fits the engine overhead of a step to the ITL of whole services, scores it on held-out models,
+// accelerators and versions, and prints the entries of kernels/catalog/machines.hpp.
+// Prints the uncertainty that covers held-out services, with the stated one
+// (kernels/catalog/uncertainty.hpp). With --record it prints only that, as
+// tests/data/services_left_out.tsv.
 //   fit engines [folder of the measurements] [--record]
 #include "fit_rows.hpp"
 #include "fits.hpp"
@@ -52,8 +52,8 @@ void report_requests(const std::vector<engine_row>& rows) {
 }
 
 template <class Model>
-void report_passes(pm::engine by, const std::vector<engine_row>& rows,
-                   const pm::elementwise_kernels& counted = {}) {
+void report_steps(pm::engine by, const std::vector<engine_row>& rows,
+                  const pm::elementwise_kernels& counted = {}) {
   const published::engine_prediction<Model> predict(rows, counted);
   const auto found = published::fit_engine<Model>(rows, counted);
   print_by("in sample", rows, found.residual);
@@ -72,16 +72,16 @@ void report_passes(pm::engine by, const std::vector<engine_row>& rows,
   published::print_parameters(Model::parameters, found);
 }
 
-/// What is shipped, and what it would be if a pass had the small kernels of its layers, each launched apart.
+/// Error of the shipped model, and of one with a launch for each element-wise kernel of a layer.
 template <class Model, class Requests>
 void fit(pm::engine by, const std::string& folder) {
   const auto rows = published::engine_rows(folder, by);
   if (rows.empty()) return;
   std::printf("%s, %zu services\n", pm::name_of(by), rows.size());
-  report_passes<Model>(by, rows);
+  report_steps<Model>(by, rows);
   report_requests<Requests>(published::rows_of_requests(rows));
   std::printf("%s, passes with the small kernels of a layer\n", pm::name_of(by));
-  report_passes<Model>(by, rows, pm::unfused_layer_kernels());
+  report_steps<Model>(by, rows, pm::unfused_layer_kernels());
 }
 
 using published::request_model;
@@ -104,7 +104,8 @@ left_out_services::by_line left_out(const std::string& folder) {
   return out;
 }
 
-/// What the widths of services are stated by: whole kinds; of one model on one accelerator what is inside.
+/// Rows that the uncertainty of services is set from: whole kinds; for one model on one accelerator
+/// the share within the interval.
 void print(const left_out_services::by_line& all, bool record) {
   if (record)
     std::puts("engine\tkind\tleft_out\tquantity\trows\tservices\tholds_72\tholds_80\tholds_90");

@@ -33,12 +33,12 @@ std::vector<pm::gemm_measurement> measurements(const rows& data) {
   return out;
 }
 
-/// As fit_attention finds it: products tell too little of it.
+/// The L2 bandwidth that fit_attention finds; GEMMs depend little on it.
 std::optional<pm::bandwidth<>> l2_of(const rows& data) {
   return pm::catalog::machine_profile_of(*data.front().device).value.l2_bandwidth;
 }
 
-/// Residuals of rows whose value of `of` no fit has seen.
+/// Residuals of rows with a held-out value of the member `of`.
 std::vector<double> held_out(const rows& data, double pm::gemm::*of) {
   std::map<double, rows> parts;
   for (const auto& r : data) parts[r.workload.*of].push_back(r);
@@ -66,7 +66,7 @@ void print_parameters(const char* field, const pm::machine_parameters& p) {
 }
 
 /// By format, engine and machine.
-void print_narrow(const char* what, const rows& data, const std::vector<double>& residual) {
+void print_low_precision(const char* what, const rows& data, const std::vector<double>& residual) {
   std::map<std::string, std::vector<double>> by;
   for (std::size_t i = 0; i < data.size(); ++i) {
     by[data[i].dtype + ' ' + data[i].engine + ' ' + data[i].gpu].push_back(residual[i]);
@@ -77,8 +77,8 @@ void print_narrow(const char* what, const rows& data, const std::vector<double>&
 
 /// What an engine adds around low precision, jointly over machines and formats.
 pm::engine_profile fit_engine(const char* name, const rows& all, const parameters_by_gpu& fitted) {
-  using scalar = pm::dual<published::narrow_count>;
-  const rows data = published::narrow_rows(all, name);
+  using scalar = pm::dual<published::low_precision_count>;
+  const rows data = published::low_precision_rows(all, name);
   std::map<std::string,
            std::pair<pm::basic_accelerator<scalar>, pm::basic_machine_parameters<scalar>>>
       machines;
@@ -87,17 +87,18 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
     machines[r.gpu] = {pm::lift<scalar>(*r.device), pm::lift<scalar>(fitted.at(r.gpu))};
   }
   const auto t = published::seconds_of(data);
-  const auto predict = [&](const std::array<scalar, published::narrow_count>& v, std::size_t i) {
+  const auto predict = [&](const std::array<scalar, published::low_precision_count>& v,
+                           std::size_t i) {
     const gemm_row& r = data[i];
     const auto& [device, machine] = machines.at(r.gpu);
     return pm::calibrated_estimate(device, pm::lift<scalar>(r.workload),
-                                   {machine, published::narrow_engine(name, v)},
+                                   {machine, published::low_precision_engine(name, v)},
                                    pm::replay_conditions(scalar(r.copies)))
         .time.value();
   };
-  const auto p = published::of_narrow(name);
+  const auto p = published::low_precision_parameters(name);
   const auto fit = pm::fit_log_ratios(p, std::span<const double>(t), predict);
-  print_narrow("narrow, in sample", data, fit.residual);
+  print_low_precision("narrow, in sample", data, fit.residual);
   const auto unseen = [&](const char* what, auto part, const std::optional<std::size_t>& folds) {
     std::map<double, std::size_t> parts;
     std::vector<std::size_t> group;
@@ -106,7 +107,7 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
     }
     const auto out = pm::held_out_residuals(p, std::span<const double>(t),
                                             std::span<const std::size_t>(group), predict, folds);
-    print_narrow(what, data, out);
+    print_low_precision(what, data, out);
     return pm::log_sigma_of(out);
   };
   unseen("narrow, each n left out", [](const pm::gemm& g) { return g.n; }, {});
@@ -115,10 +116,10 @@ pm::engine_profile fit_engine(const char* name, const rows& all, const parameter
       "narrow, (n, k) left out", [](const pm::gemm& g) { return g.n * 1e6 + g.k; }, 4);
   published::print_parameters(p, fit);
   std::printf("    spread %.3g\n", spread);
-  return published::narrow_engine<double>(name, fit.value);
+  return published::low_precision_engine<double>(name, fit.value);
 }
 
-/// Weights narrower than 16-bit activations: by fits that have not seen their (n, k), their n, their k.
+/// Weights with fewer bits than 16-bit activations: fits without the row's (n, k), its n, its k.
 void report_widening(const rows& all, const parameters_by_gpu& fitted) {
   using scalar = pm::dual<2>;
   const rows data = published::weight_only(all);
@@ -126,7 +127,7 @@ void report_widening(const rows& all, const parameters_by_gpu& fitted) {
   const auto device = pm::lift<scalar>(*data.front().device);
   const auto machine = pm::lift<scalar>(fitted.at(data.front().gpu));
   const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
-    return published::widened_time(data[i], device, machine, v);
+    return published::dequantised_time(data[i], device, machine, v);
   };
   const auto t = published::seconds_of(data);
   const auto fit = pm::fit_log_ratios(published::of_widening, std::span<const double>(t), predict);
@@ -197,7 +198,7 @@ pm::machine_parameters report_machine(const std::string& gpu, const rows& data,
   return p;
 }
 
-/// As if each machine had no profile: by its nearest relative among the others.
+/// Each machine without its own profile, by its nearest other machine.
 void report_transfer(const std::map<std::string, rows>& by_gpu) {
   std::vector<double> every;
   for (const auto& [gpu, data] : by_gpu) {

@@ -1,7 +1,8 @@
-// Fits the numbers of each published library of expert kernels, over all accelerators at once
-// (their shares are those of their machine profiles), scores them on model shapes, layouts, token
-// counts and accelerators held out, and prints the entries of kernels/catalog/experts.hpp. Of kernels
-// that widen 4-bit weights, which nobody published, it fits the matrix rate to whole services.
+// Fits the parameters of each published library of expert kernels, over all accelerators at once
+// (their shares are those of the machine profiles). Scores them on held-out model shapes, layouts,
+// token counts and accelerators, and prints the entries of kernels/catalog/experts.hpp. Kernels
+// that dequantise 4-bit weights have no published rows: their matrix rate is fitted to whole
+// services.
 //   fit moe [folder of the measurements]
 #include <cmath>
 #include <cstdio>
@@ -65,8 +66,8 @@ const std::map<std::string, std::function<std::string(const moe_row&)>> parts = 
        return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
      }}};
 
-/// Residuals of all libraries, by what was held out, and of model shapes by the spread that the profile of their
-/// machine states.
+/// Residuals of all libraries, by the group held out, and of model shapes over the uncertainty that
+/// the profile of their machine states.
 struct scores {
   std::map<std::string, std::vector<double>> every{};
   std::map<double, std::vector<double>> stated{};
@@ -97,11 +98,11 @@ void report(const std::string& name, const std::vector<moe_row>& rows, scores& o
   published::print_parameters(Model::parameters, fit);
 }
 
-/// gpt-oss by vllm on H200: its experts are MXFP4 beside 16-bit operands. With their matrix rate are fitted
-/// the host's time of a step and of each of its sequences, which are no part of the kernels.
-class widened_fit {
+/// gpt-oss by vLLM on H200: MXFP4 experts with 16-bit activations. The CPU time per step and per
+/// sequence is fitted with their matrix rate, because it is no part of the kernels.
+class dequantised_fit {
  public:
-  explicit widened_fit(const std::string& folder) {
+  explicit dequantised_fit(const std::string& folder) {
     for (const published::service& s : published::services(folder)) {
       const published::published_model* m = published::model_of(s.model);
       const bool h200 = pm::catalog::find_accelerator(s.gpu) == &device_;
@@ -178,7 +179,7 @@ int run(const std::string& folder, bool) {
     if (!x.fitted) never[x.gpu + ' ' + x.kind()].push_back(std::log(x.seconds / e.time.value()));
   }
   for (const auto& [who, residual] : never) published::print_score("never fitted", who, residual);
-  widened_fit(folder).print();
+  dequantised_fit(folder).print();
   return 0;
 }
 

@@ -17,7 +17,7 @@ namespace fit_rows {
 
 namespace pm = perfmodel;
 
-/// Residuals of rows whose part, by name, the fit has not seen; none where all are of one part.
+/// Residuals of rows by a fit without the rows of their part, by name; none for rows of one part.
 template <std::size_t N, class Row, class Predict, class Part>
 std::vector<double> held_out(const std::array<pm::fitted_parameter, N>& parameters,
                              const std::vector<Row>& rows, Predict&& predict, Part&& part,
@@ -75,7 +75,7 @@ void print_kinds(const std::string& what, const std::string& who, const std::vec
   for (const auto& [kind, r] : kinds) print_score(what, who + " " + kind, r);
 }
 
-/// The machine profile, whose share of DRAM bandwidth attention has too.
+/// The machine profile; attention has the same share of DRAM bandwidth.
 inline const pm::machine_parameters& machine_of(const pm::label& accelerator) {
   for (const pm::catalog::measured_machine* m : pm::catalog::measured_machines) {
     if (m->device().name == accelerator) return m->machine->value;
@@ -112,8 +112,8 @@ struct attention_model {
                           .l2_bandwidth = v[4] * attention_dram(a, machine)}};
   }
 };
-/// The same with an L2 that is known: Hopper's as its machine profiles have it, and on A100, where no row
-/// shows a cache that stayed in L2, what DRAM gives.
+/// The profile with a known L2 bandwidth: that of the machine profile on Hopper, that of DRAM on
+/// A100, which has no row with a KV cache resident in L2.
 struct attention_model_of_known_l2 {
   static constexpr std::size_t count = 4;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {

@@ -1,5 +1,5 @@
-// How far services differ from the shipped profile of their engine, and what a few runs of a service
-// tell of the others: prints the entry of kernels/catalog/uncertainty.hpp.
+// Fits the distribution of services around the shipped profile of their engine, and what runs of
+// one service tell of its other runs: prints the entry of kernels/catalog/uncertainty.hpp.
 //   fit services [folder of the measurements]
 #include <algorithm>
 #include <cmath>
@@ -16,13 +16,13 @@ namespace {
 namespace pm = perfmodel;
 using published::own_service;
 
-/// Where the search starts; so that no model is seen of which a score is stated.
+/// Start of the search, chosen so that no scored model is in-sample.
 constexpr pm::service_residual_sigma first_guess{.of = {0.15, 1e-3, 20e-6, 0.3, 30e-3, 2.0},
                                                  .token_noise = 0.05,
                                                  .first_token_noise = 0.15,
                                                  .noise_runs = 4.0};
 
-/// Up to so many deviations, so that a few odd ones do not speak for all.
+/// Largest number of standard deviations of a residual, so that outliers have little weight.
 double square(double x, double deviation, double most) {
   return std::min(x * x, most * most * deviation * deviation);
 }
@@ -32,8 +32,8 @@ double digamma(double x) {
   return (std::lgamma(x + step) - std::lgamma(x - step)) / (2.0 * step);
 }
 
-/// What services say of the noise of one kind: of each its posterior is a scaled inverse chi-squared, 1 / noise^2 a
-/// Gamma of so many degrees of freedom and mean 1 / found^2.
+/// Likelihood of the noise of ITL or TTFT: each service has a scaled inverse chi-squared posterior,
+/// so 1 / noise^2 is a Gamma with its degrees of freedom and mean 1 / found^2.
 class own_noises {
  public:
   void add(double found, double freedom) {
@@ -50,7 +50,7 @@ class own_noises {
   double precision_ = 0.0, logarithm_ = 0.0, services_ = 0.0;
 };
 
-/// The degrees of freedom of both priors, by bisection: ln(n / 2) - digamma(n / 2) is the mean scatter.
+/// Degrees of freedom of both priors, by bisection: ln(n / 2) - digamma(n / 2) is the mean scatter.
 double worth_of(const own_noises& token, const own_noises& first) {
   const double scatter = -0.5 * (token.scatter() + first.scatter());
   double low = 0.5, high = 1000.0;
@@ -61,9 +61,9 @@ double worth_of(const own_noises& token, const own_noises& first) {
   return low;
 }
 
-/// Expectation and maximisation: the mean square of each parameter over the services, given its
-/// spread, is its next spread; the prior of the noise is that which their own noises make most probable.
-/// Source: Dempster, Laird and Rubin 1977; Gelman et al. 2013, section 2.6.
+/// Expectation maximisation: the next prior variance of a parameter is its mean square over the
+/// services under the present prior; the prior of the noise is the most probable one.
+/// *Source:* Dempster, Laird and Rubin 1977; Gelman et al. 2013, section 2.6.
 pm::service_residual_sigma next(const std::vector<own_service>& services,
                                 const pm::service_residual_sigma& from) {
   pm::service_numbers squares{};
@@ -88,7 +88,7 @@ pm::service_residual_sigma next(const std::vector<own_service>& services,
   return out;
 }
 
-pm::service_residual_sigma spread_of(const std::vector<own_service>& services, int rounds) {
+pm::service_residual_sigma fit_prior(const std::vector<own_service>& services, int rounds) {
   pm::service_residual_sigma out = first_guess;
   for (int i = 0; i < rounds; ++i) out = next(services, out);
   return out;
@@ -104,15 +104,15 @@ void print(const char* what, const pm::service_residual_sigma& s) {
 /// Medians over services of their mean errors, and the share of runs in the intervals.
 struct scores {
   std::vector<double> token{}, first{};
-  double inside_token = 0.0, inside_first = 0.0, runs = 0.0;
+  double itl_coverage = 0.0, ttft_coverage = 0.0, runs = 0.0;
 
   void add(const published::own_score& s) {
     token.push_back(pm::score_of(s.token).mean);
     first.push_back(pm::score_of(s.first).mean);
     const double n = static_cast<double>(s.token.size());
     runs += n;
-    inside_token += n * pm::coverage_of(s.token, s.token_sigma);
-    inside_first += n * pm::coverage_of(s.first, s.first_sigma);
+    itl_coverage += n * pm::coverage_of(s.token, s.token_sigma);
+    ttft_coverage += n * pm::coverage_of(s.first, s.first_sigma);
   }
   void print(const std::string& what) const {
     const double services = static_cast<double>(token.size());
@@ -120,8 +120,8 @@ struct scores {
         "%-40s %4.0f draws, median of mean errors: ITL %4.1f %%, TTFT %4.1f %%; inside %3.0f %%, "
         "%3.0f %%\n",
         what.c_str(), services, 100.0 * pm::detail::quantile(token, 0.5),
-        100.0 * pm::detail::quantile(first, 0.5), 100.0 * inside_token / runs,
-        100.0 * inside_first / runs);
+        100.0 * pm::detail::quantile(first, 0.5), 100.0 * itl_coverage / runs,
+        100.0 * ttft_coverage / runs);
   }
 };
 
@@ -144,13 +144,13 @@ int run(const std::string& folder, bool) {
     for (const own_service& s : services) {
       if (s.model != model) others.push_back(s);
     }
-    const pm::service_residual_sigma spread = spread_of(others, rounds);
-    print(("without " + model).c_str(), spread);
+    const pm::service_residual_sigma prior = fit_prior(others, rounds);
+    print(("without " + model).c_str(), prior);
     for (const own_service& s : services) {
       if (s.model != model) continue;
       for (const std::size_t seen : {0u, 1u, 2u, 3u, 5u, 7u}) {
         for (unsigned seed = 1; seed <= 3; ++seed) {
-          const auto score = published::score_after(s, seen, seed, spread);
+          const auto score = published::score_after(s, seen, seed, prior);
           after[seen].add(score);
           if (seen == 5)
             by[model + ' ' + pm::name_of(s.runs.front().deployment.serving_engine)].add(score);
@@ -160,7 +160,7 @@ int run(const std::string& folder, bool) {
   }
   for (const auto& [seen, s] : after) s.print("after " + std::to_string(seen) + " runs");
   for (const auto& [what, s] : by) s.print("after 5 runs, " + what);
-  print("all services", spread_of(services, 2 * rounds));
+  print("all services", fit_prior(services, 2 * rounds));
   return 0;
 }
 

@@ -1,6 +1,6 @@
-// Prints how far each machine is off as if it had no profile: its bound, the bound times what others take over
-// theirs, and the profile of its nearest relative; and products by machines further away. Nothing is fitted.
-// With --record, tests/data/loans.tsv.
+// Prints errors on each machine without its own profile: of its bound, of the bound times the share
+// of other machines, and of the profile transferred from the nearest machine; and of GEMMs
+// transferred from more distant machines. Fits nothing. With --record, tests/data/transferred.tsv.
 //   fit transfer [folder of the measurements] [--record]
 #include <algorithm>
 #include <cstdio>
@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "fits.hpp"
-#include "loans.hpp"
+#include "transferred.hpp"
 
 namespace fits::transfer {
 
@@ -18,7 +18,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-void print(const std::string& operation, const std::string& chip, const loans::loan& rows,
+void print(const std::string& operation, const std::string& chip, const transferred::transfer& rows,
            const std::vector<double>& share) {
   const auto score = pm::score_of(rows.transferred);
   std::printf("| %s | %s | %zu | %.1f | ", operation.c_str(), chip.c_str(), score.n,
@@ -35,9 +35,9 @@ void print(const std::string& operation, const std::string& chip, const loans::l
 
 void print_far(const std::string& folder) {
   std::puts(
-      "\n| products in 16 bits of | by | distance | 72 % | 80 % | 90 % | stated | inside |\n"
+      "\n| 16-bit GEMMs of | transferred from | distance | 72 % | 80 % | 90 % | stated | inside |\n"
       "|---|---|---:|---:|---:|---:|---:|---:|");
-  for (const auto& [to, from, rows] : loans::far_loans(folder)) {
+  for (const auto& [to, from, rows] : transferred::distant_transfers(folder)) {
     std::printf("| %s | %s | %.2f | %.3f | %.3f | %.3f | %.3f | %.0f |\n", to->name.c_str(),
                 from->device().name.c_str(), pm::catalog::machine_distance(*to, from->device()),
                 rows.holds(0.72), rows.holds(0.80), rows.holds(0.90), rows.stated,
@@ -45,32 +45,34 @@ void print_far(const std::string& folder) {
   }
 }
 
-/// Lines that one number is set from: of formats that the donor was measured in.
+/// Rows that set one constant, in formats that the source GPU was measured in.
 struct line {
   std::string operation, chip;
-  const loans::loan* rows;
+  const transferred::transfer* rows;
   double own;
 };
 using groups = std::map<std::string, std::vector<line>>;
 
-groups groups_of(const loans::by_operation& all) {
+groups groups_of(const transferred::by_operation& all) {
   groups out;
   for (const auto& [operation, chips] : all) {
-    if (!loans::is_loan(operation)) continue;
+    if (!transferred::is_transferred_operation(operation)) continue;
     for (const auto& [chip, rows] : chips) {
-      const loans::width w = loans::width_of(operation, *pm::catalog::find_accelerator(chip));
+      const transferred::uncertainty w =
+          transferred::uncertainty_of(operation, *pm::catalog::find_accelerator(chip));
       const bool of_experts = operation.starts_with("experts");
-      if (w.own == 0.0 && !of_experts) continue;
-      std::string number = (w.within ? "within a generation, " : "between, ") +
+      if (w.of_source == 0.0 && !of_experts) continue;
+      std::string number = (w.is_same_generation ? "within a generation, " : "between, ") +
                            operation.substr(0, operation.find(' '));
       if (chip == "b200_sxm" && operation.starts_with("decode")) number += " but FlashAttention-2";
-      out[number].push_back({operation, chip, &rows, w.within || !of_experts ? w.own : 0.0});
+      out[number].push_back(
+          {operation, chip, &rows, w.is_same_generation || !of_experts ? w.of_source : 0.0});
     }
   }
   return out;
 }
 
-/// What the mean of the other chips' 80 % widths would hold of each chip, had it been the number.
+/// Coverage on each chip if the constant were the mean 80 % log_sigma of the other chips.
 void print_left_out(const groups& all) {
   std::puts("\n| number of | chip | from the others | its lines, inside |\n|---|---|---:|---|");
   for (const auto& [name, lines] : all) {
@@ -94,10 +96,10 @@ void print_left_out(const groups& all) {
   }
 }
 
-void record(const loans::by_operation& all) {
+void record(const transferred::by_operation& all) {
   std::puts("operator\tchip\trows\tholds_72\tholds_80\tholds_90");
   for (const auto& [operation, chips] : all) {
-    if (!loans::is_loan(operation)) continue;
+    if (!transferred::is_transferred_operation(operation)) continue;
     for (const auto& [chip, rows] : chips) {
       std::printf("%s\t%s\t%zu\t%.3f\t%.3f\t%.3f\n", operation.c_str(), chip.c_str(),
                   rows.transferred.size(), rows.holds(0.72), rows.holds(0.80), rows.holds(0.90));
@@ -108,7 +110,7 @@ void record(const loans::by_operation& all) {
 }  // namespace
 
 int run(const std::string& folder, bool record_only) {
-  const auto all = loans::all_of(folder);
+  const auto all = transferred::all_of(folder);
   if (all.empty()) {
     std::puts("no measurements in that folder");
     return 1;
@@ -123,7 +125,7 @@ int run(const std::string& folder, bool record_only) {
       "stated 80 % |\n|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|");
   for (const auto& [operation, chips] : all) {
     for (const auto& [chip, rows] : chips) {
-      print(operation, chip, rows, loans::share_of_bound(chips, chip));
+      print(operation, chip, rows, transferred::share_of_bound(chips, chip));
     }
   }
   print_left_out(groups_of(all));

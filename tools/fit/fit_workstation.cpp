@@ -1,5 +1,5 @@
-// Fits products and streaming kernels of RTX PRO 6000 to vLLM's kernels that LLMServingSim published, and
-// scores them on shapes, kinds of layer and models held out. Prints the entry of
+// Fits GEMMs and element-wise kernels of RTX PRO 6000 to vLLM's kernels, published by
+// LLMServingSim. Scores them on held-out shapes, kinds of layer and models, and prints the entry of
 // kernels/catalog/workstation.hpp.
 //   fit workstation [folder of the measurements]
 #include <cmath>
@@ -22,7 +22,7 @@ using published::print_score;
 using published::workstation_row;
 using rows = std::vector<workstation_row>;
 
-/// As the streaming kernels below say it.
+/// The L2 bandwidth that the element-wise kernels below give.
 constexpr pm::bandwidth<> l2 = *pm::catalog::profile_rtx_pro_6000.value.l2_bandwidth;
 
 pm::machine_fit fit_of(const rows& data) {
@@ -37,10 +37,10 @@ double log_ratio(const workstation_row& r, const pm::machine_parameters& p) {
   return std::log(r.seconds / t.time.value());
 }
 
-/// Residuals of rows whose part no fit has seen, each fit started at what all rows say.
+/// Residuals of held-out rows, by fits that start from the parameters of all rows.
 template <class Part>
-void print_unseen(const char* what, const rows& data, const pm::machine_parameters& best,
-                  Part&& part) {
+void print_held_out(const char* what, const rows& data, const pm::machine_parameters& best,
+                    Part&& part) {
   using scalar = pm::dual<7>;
   const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
   const auto predict = [&](const std::array<scalar, 7>& v, std::size_t i) {
@@ -60,14 +60,14 @@ void print_by(const char* what, const rows& data, const std::vector<double>& res
   for (const auto& [group, r] : by) print_score(what, group, r);
 }
 
-void report_products(const rows& data) {
+void report_gemms(const rows& data) {
   const auto fit = fit_of(data);
   print_score("products, in sample", "rtx_pro_6000", fit.residual);
   print_score("shapes (n, k) left out", "rtx_pro_6000", fit.held_out);
   print_by("  left out", data, fit.held_out);
-  print_unseen("kinds of layer left out", data, fit.profile.value,
-               [](const auto& r) { return r.layer; });
-  print_unseen("models left out", data, fit.profile.value, [](const auto& r) { return r.model; });
+  print_held_out("kinds of layer left out", data, fit.profile.value,
+                 [](const auto& r) { return r.layer; });
+  print_held_out("models left out", data, fit.profile.value, [](const auto& r) { return r.model; });
   std::vector<double> bound, shipped, by_relative;
   const auto relative = pm::catalog::transferred_machine_profile(pm::catalog::rtx_pro_6000);
   for (const auto& r : data) {
@@ -79,7 +79,7 @@ void report_products(const rows& data) {
   print_score("without its own profile", "rtx_pro_6000", by_relative);
   print_score("shipped", "rtx_pro_6000", shipped);
   published::print_coverage("rtx_pro_6000", fit.held_out, fit.profile.log_sigma);
-  published::print_coverage("a loan to it", by_relative,
+  published::print_coverage("transferred to it", by_relative,
                             pm::catalog::transferred_gemm_log_sigmas(
                                 pm::catalog::rtx_pro_6000, pm::catalog::measured_l40s)[0]);
   const auto line = [](const char* name, double value, double error) {
@@ -95,7 +95,8 @@ void report_products(const rows& data) {
   line("power_slowdown", p.power_slowdown, s.power_slowdown);
 }
 
-/// What is fitted of streaming kernels: when they start and end, the L2's bandwidth, a look-up among few.
+/// Fitted parameters of element-wise kernels: start and end times, L2 bandwidth, small table
+/// lookups.
 constexpr std::array<pm::fitted_parameter, 3> of_streaming = {
     {{"kernel_time [us]", 2.0, 0.5, 10.0},
      {"l2_bandwidth [TB/s]", 4.0, 0.5, 20.0},
@@ -254,8 +255,8 @@ int run(const std::string& folder, bool) {
     return 1;
   }
   rows products, streaming;
-  for (const auto& r : all) (r.is_product() ? products : streaming).push_back(r);
-  report_products(products);
+  for (const auto& r : all) (r.is_gemm() ? products : streaming).push_back(r);
+  report_gemms(products);
   report_streaming(streaming);
   report_experts(published::expert_rows(folder));
   report_small_kernels(published::small_kernel_rows(folder));

@@ -1,5 +1,5 @@
-// What the program `fit` can fit, each in a source of its own. Each prints what it finds, or with `record`,
-// where it knows it, a table for tests/data; it returns 1 where the folder lacks its measurements.
+// Targets of the program `fit`, each in a source of its own. Each prints its result, or with
+// `record` a table for tests/data; it returns 1 where the folder lacks its measurements.
 #pragma once
 
 #include <string>

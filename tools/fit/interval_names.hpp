@@ -1,4 +1,4 @@
-// What one kind of operators on one chip is called where intervals are scored, and how wide they are stated.
+// Names of a kind of operator on one chip in the tables of intervals, and its stated log_sigma.
 #pragma once
 
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -28,8 +28,8 @@ inline const char* name_of(pm::collective_kind k) {
   return names[static_cast<int>(k)];
 }
 
-/// What the catalogue states of "gemm h100_sxm eight_bit".
-inline double stated_width(const std::string& who) {
+/// log_sigma that the catalogue states for "gemm h100_sxm eight_bit".
+inline double stated_log_sigma(const std::string& who) {
   std::istringstream words(who);
   std::string about, chip, name;
   words >> about >> chip >> name;
@@ -47,11 +47,11 @@ inline double stated_width(const std::string& who) {
   return of(pm::profile_part::experts, pm::expert_kind{}, 4);
 }
 
-/// A loan of links by its name, "h200_sxm library a100_sxm_80gb", and what is stated of it.
-struct lent_name {
+/// A transfer of links by its name, "h200_sxm library a100_sxm_80gb", and its stated log_sigma.
+struct link_transfer_name {
   std::string chip, kind, by;
 
-  explicit lent_name(const std::string& who) {
+  explicit link_transfer_name(const std::string& who) {
     std::istringstream words(who);
     words >> chip >> kind >> by;
   }

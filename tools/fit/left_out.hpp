@@ -1,5 +1,5 @@
-// How far fits are off on groups of rows that they have not seen, by operator, chip and kind: what the widths
-// of intervals are set from.
+// Errors of fits on held-out groups of rows, by operator, chip and kind: the stated uncertainty is
+// set from them.
 #pragma once
 
 #include <cmath>
@@ -22,31 +22,33 @@ namespace pm = perfmodel;
 using published::attention_row;
 using published::moe_row;
 
-/// Narrow products of one engine on all machines, whose profiles are the shipped: without each n and each k.
-inline void add_narrow_products(residuals& out, const std::string& engine,
-                                const std::vector<gemm_row>& all) {
-  using scalar = pm::dual<published::narrow_count>;
+/// Low-precision GEMMs of one engine on all machines, with the shipped profiles: without each n and
+/// k.
+inline void add_low_precision_gemms(residuals& out, const std::string& engine,
+                                    const std::vector<gemm_row>& all) {
+  using scalar = pm::dual<published::low_precision_count>;
   std::map<std::string,
            std::pair<pm::basic_accelerator<scalar>, pm::basic_machine_parameters<scalar>>>
       machines;
-  const std::vector<gemm_row> rows = published::narrow_rows(all, engine);
+  const std::vector<gemm_row> rows = published::low_precision_rows(all, engine);
   for (const gemm_row& r : rows) {
     if (machines.contains(r.gpu)) continue;
     machines[r.gpu] = {pm::lift<scalar>(*r.device),
                        pm::lift<scalar>(pm::catalog::machine_profile_of(*r.device).value)};
   }
-  const auto predict = [&](const std::array<scalar, published::narrow_count>& v, std::size_t i) {
+  const auto predict = [&](const std::array<scalar, published::low_precision_count>& v,
+                           std::size_t i) {
     const gemm_row& r = rows[i];
     const auto& [device, machine] = machines.at(r.gpu);
     return calibrated_estimate(device, pm::lift<scalar>(r.workload),
-                               {machine, published::narrow_engine(engine, v)},
+                               {machine, published::low_precision_engine(engine, v)},
                                pm::replay_conditions(scalar(r.copies)))
         .time.value();
   };
   for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {
     const auto part = [&](const gemm_row& r) { return std::to_string(r.workload.*of); };
     const std::vector<double> unseen =
-        without_parts(published::of_narrow(engine), rows, predict, part);
+        without_parts(published::low_precision_parameters(engine), rows, predict, part);
     for (std::size_t i = 0; i < rows.size(); ++i) {
       out["gemm " + rows[i].gpu + ' ' +
           name_of(pm::gemm_kind_of(rows[i].workload.format, rows[i].workload.weights))]
@@ -55,8 +57,9 @@ inline void add_narrow_products(residuals& out, const std::string& engine,
   }
 }
 
-/// Narrow weights beside 16-bit activations, on machines whose profiles are the shipped: without each n and each k.
-inline void add_widened_products(residuals& out, const std::vector<gemm_row>& all) {
+/// Low-precision weights with 16-bit activations, with the shipped machine profiles: without each n
+/// and each k.
+inline void add_dequantised_gemms(residuals& out, const std::vector<gemm_row>& all) {
   using scalar = pm::dual<2>;
   const std::vector<gemm_row> rows = published::weight_only(all);
   if (rows.empty()) return;
@@ -64,7 +67,7 @@ inline void add_widened_products(residuals& out, const std::vector<gemm_row>& al
   const auto machine =
       pm::lift<scalar>(pm::catalog::machine_profile_of(*rows.front().device).value);
   const auto predict = [&](const std::array<scalar, 2>& v, std::size_t i) {
-    return published::widened_time(rows[i], device, machine, v);
+    return published::dequantised_time(rows[i], device, machine, v);
   };
   for (double pm::gemm::*of : {&pm::gemm::n, &pm::gemm::k}) {
     append(out["gemm " + rows.front().gpu + " widened"],
@@ -73,7 +76,8 @@ inline void add_widened_products(residuals& out, const std::vector<gemm_row>& al
   }
 }
 
-/// Attention of one machine: without each pair of head counts, each three octaves of batch and of length.
+/// Attention of one machine: without each pair of head counts, each three octaves of batch and of
+/// length.
 template <class Model>
 void add_attention_by(residuals& out, const std::vector<attention_row>& rows) {
   const fit_rows::fit<Model, attention_row> data(rows);
@@ -96,7 +100,7 @@ inline void add_attention(residuals& out, const std::vector<attention_row>& rows
   }
 }
 
-/// Expert blocks by one library, on all machines: without each model's shape and without each layout.
+/// Expert blocks of one library on all machines: without each model's shape and each layout.
 template <class Model>
 void add_experts(residuals& out, const std::vector<moe_row>& rows) {
   using scalar = pm::dual<Model::count>;
@@ -131,9 +135,9 @@ void add_experts(residuals& out, const std::vector<moe_row>& rows) {
   }));
 }
 
-/// AMD's products of one chip, in five parts by (n, k), and its experts without each model's shape.
+/// AMD GEMMs of one chip, in five parts by (n, k), and its experts without each model's shape.
 template <class Model>
-void add_amd_products(residuals& out, const std::vector<published::amd_gemm_row>& rows) {
+void add_amd_gemms(residuals& out, const std::vector<published::amd_gemm_row>& rows) {
   using scalar = pm::dual<Model::count>;
   const auto device = pm::lift<scalar>(*rows.front().device);
   const pm::machine_parameters known = pm::catalog::machine_profile_of(*rows.front().device).value;
@@ -172,9 +176,9 @@ inline residuals all_of(const std::string& folder) {
   }
   for (const auto& [gpu, rows] : products) add_products(out, rows);
   for (const char* engine : {"trtllm", "vllm"}) {
-    if (!gemms.empty()) add_narrow_products(out, engine, gemms);
+    if (!gemms.empty()) add_low_precision_gemms(out, engine, gemms);
   }
-  add_widened_products(out, gemms);
+  add_dequantised_gemms(out, gemms);
   std::map<std::string, std::vector<attention_row>> attention;
   for (const attention_row& r : published::attention_rows(folder)) attention[r.gpu].push_back(r);
   for (const auto& [gpu, rows] : attention) add_attention(out, rows);
@@ -196,8 +200,8 @@ inline residuals all_of(const std::string& folder) {
   std::map<std::string, std::vector<published::amd_gemm_row>> amd;
   for (const auto& r : published::thinned(published::amd_gemms(folder))) amd[r.gpu].push_back(r);
   if (!amd.empty()) {
-    add_amd_products<fit_amd::all_formats_model>(out, amd.at("mi355x"));
-    add_amd_products<fit_amd::blocks_model>(out, amd.at("mi300x"));
+    add_amd_gemms<fit_amd::all_formats_model>(out, amd.at("mi355x"));
+    add_amd_gemms<fit_amd::blocks_model>(out, amd.at("mi300x"));
   }
   std::map<std::string, std::vector<published::amd_moe_row>> schemes;
   for (const auto& r : published::amd_moes(folder)) schemes[r.scheme].push_back(r);

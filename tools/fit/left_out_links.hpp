@@ -26,8 +26,7 @@ split_rows<Row> without(const std::vector<Row>& all, const Left& left) {
   return s;
 }
 
-/// Sums of large messages on 8 ranks: nothing else tells what the switches do, so a fit that sees only some rows
-/// keeps them.
+/// Large all-reduces on 8 ranks are in every fit, because only they identify the switches.
 inline bool tells_switches(const collective_row& x) {
   return x.operation == "all_reduce" && x.call.ranks == 8 && x.call.format != pm::int8 &&
          x.call.message.quantity().value() > 6e7;
@@ -59,8 +58,8 @@ inline void add_library(residuals& out, const std::vector<collective_row>& nccl)
   }
 }
 
-/// The engines' kernels: without each number of ranks and each engine; of what was posted, without each chip's or
-/// each kernel's table.
+/// The engines' kernels: without each number of ranks and each engine; public rows without each
+/// chip's or each kernel's table.
 inline void add_own_kernels(residuals& out, const std::vector<collective_row>& nccl,
                             const std::vector<collective_row>& all) {
   const auto library = published::fit_nccl(nccl).value;
@@ -109,7 +108,8 @@ std::vector<double> without_tables(std::span<const published::public_row> all) {
   return unseen;
 }
 
-/// Of links. NVLink 5's stand for B200's, PCIe's for RTX PRO 6000's; the one-shot kernels over PCIe as they are.
+/// Errors of links. NVLink 5 stands for B200, PCIe for RTX PRO 6000; the one-shot kernels over PCIe
+/// are unchanged.
 inline void add_links(residuals& out, const std::string& folder) {
   const auto nccl = published::nccl_rows(folder);
   const auto all = published::kernel_rows(folder);

@@ -34,7 +34,7 @@ inline std::string octaves(double x, double most) {
   return std::to_string(static_cast<int>(std::log2(x) / most));
 }
 
-/// Products of one machine in 16 bits: without each n, each k, and each four octaves of m.
+/// 16-bit GEMMs of one machine: without each n, each k, and each four octaves of m.
 inline void add_products(residuals& out, const std::vector<gemm_row>& rows) {
   using scalar = pm::dual<7>;
   const pm::accelerator& a = *rows.front().device;

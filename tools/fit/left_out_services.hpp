@@ -1,5 +1,5 @@
-// Services that an engine's fit has not seen, because their model or their accelerator was left out of it: how far
-// off they are, and what width around their kernels would hold them.
+// Errors on services with a held-out model or accelerator, and the uncertainty besides that of
+// their kernels that would cover them.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ namespace left_out_services {
 namespace pm = perfmodel;
 using published::engine_row;
 
-/// One time of one run: ln(measured / predicted), what its kernels are stated to be off by, and what is stated
-/// around them.
+/// One time of one run: ln(measured / predicted), the stated log_sigma of its kernels, and the
+/// stated log_sigma besides.
 struct scored {
   std::string service{};
   double residual = 0.0, kernels = 0.0, around = 0.0;
@@ -25,14 +25,14 @@ struct scored {
   bool inside() const {
     return std::abs(residual) <= pm::z90 * pm::service_log_sigma(kernels, around);
   }
-  /// The least width around the kernels with which it is inside.
+  /// The least log_sigma besides the kernels' that covers the residual.
   double needed() const {
     const double of_kernels = pm::kernel_sigma_share * kernels, off = residual / pm::z90;
     return std::sqrt(std::max(off * off - of_kernels * of_kernels, 0.0));
   }
 };
-/// By "vllm fitted model token" (engine, kind, what was left out, quantity), and by the same with the model and the
-/// accelerator behind it.
+/// Scores by "vllm fitted model token" (engine, kind, part left out, quantity), and by the same
+/// with the model and the accelerator appended.
 using by_line = std::map<std::string, std::vector<scored>>;
 
 inline double holds(const std::vector<scored>& rows, double share) {
@@ -51,7 +51,7 @@ inline std::size_t services_of(const std::vector<scored>& rows) {
   return all.size();
 }
 
-/// Scores a run, times to first token where nobody waits for a place and the service had been warm.
+/// Scores a run; TTFT only where all requests are admitted at once and the server was warm.
 inline void score(by_line& out, const engine_row& r, const pm::calibrated& calibration,
                   const std::string& kind, const std::string& left_out) {
   const pm::serving_estimate s = serving(r.deployment, r.load, calibration);
@@ -80,7 +80,7 @@ inline void score(by_line& out, const engine_row& r, const pm::calibrated& calib
   add(kind, "first", {service, std::log(r.first / s.ttft.value()), prompts, w.first_token});
 }
 
-/// The engine as rows tell of it; where they are too few for a part, as shipped.
+/// The engine fitted to rows; parameters with too few rows are the shipped ones.
 template <class Model, class Requests>
 pm::engine_profile engine_by(pm::engine by, const std::vector<engine_row>& rows) {
   pm::engine_profile e = pm::catalog::engine_profile_of(by);
@@ -94,7 +94,7 @@ pm::engine_profile engine_by(pm::engine by, const std::vector<engine_row>& rows)
   return e;
 }
 
-/// As shipped, and with each part of the rows left out of what is fitted.
+/// Scores the shipped engine, and fits without each part of the rows.
 template <class Model, class Requests>
 void add_engine(by_line& out, const std::string& folder, pm::engine by) {
   const std::vector<engine_row> rows = published::engine_rows(folder, by);
@@ -121,7 +121,7 @@ void add_engine(by_line& out, const std::string& folder, pm::engine by) {
   without("gpu", [](const engine_row& r) { return r.gpu; });
 }
 
-/// What no engine was fitted to: on AMD's, by any engine.
+/// Scores services on AMD, to which no engine was fitted.
 inline void add_elsewhere(by_line& out, const std::string& folder) {
   const auto rows = published::service_rows(
       folder,
@@ -132,7 +132,7 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
   }
 }
 
-/// Disaggregated, to which nothing was fitted either.
+/// Scores disaggregated services, to which nothing was fitted.
 inline void add_pools(by_line& out, const std::string& folder) {
   for (const published::disaggregated_service& s : published::disaggregated_services(folder)) {
     const pm::deployment &prefill = s.pools.prefill.deployment, &decode = s.pools.decode.deployment;

@@ -1,5 +1,5 @@
-// fit: fits what calibrated/catalog ships to published measurements, and says how far the fits are off on
-// rows they have not seen.
+// fit: fits the catalogue of kernels (kernels/catalog) to published measurements, and prints errors
+// on held-out rows.
 //   fit <what> [folder of the measurements] [--record]
 #include <cstdio>
 #include <string>

@@ -1,5 +1,5 @@
-// Collective latencies that people posted of machines whose latencies nobody collected: what the
-// defaults for a fabric never measured are fitted to and scored on. Printed numbers, out of place
+// Published collective latencies of machines that AIConfigurator did not measure. The default of a
+// fabric without measurements is fitted to them and scored on them. Printed numbers, out of place
 // where a table has both; one machine each, so a default is what they have in common.
 #pragma once
 
@@ -95,7 +95,7 @@ constexpr public_row bulk(const char* source, const char* gpu, collective_op op,
 }
 }  // namespace detail
 
-/// H100, whose NCCL was collected with 2, 4 and 8 ranks and whose engines' kernels were not.
+/// H100, which has NCCL rows on 2, 4 and 8 ranks but none of the engines' kernels.
 inline constexpr auto public_h100 = [] {
   using namespace detail;
   using namespace posted;

@@ -18,7 +18,8 @@ inline const pm::attention_kernels& attention_kernels_of(const std::string& back
   return pm::catalog::flash_attention_2;
 }
 
-/// `experts` on a rank, so wide: SGLang's rows, of A100, are by tuned tiles where there is a file of them.
+/// Kernels for `experts` on a rank: SGLang's rows of A100 use tuned tiles where a file of them
+/// exists.
 inline const pm::moe_kernels& moe_kernels_of(const std::string& backend, double experts,
                                              double width) {
   if (backend.starts_with("sglang") && !pm::has_tuned_tiles_on_a100(experts, width)) {
@@ -127,15 +128,15 @@ struct moe_row {
   pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
 };
 
-/// Rows whose router may not choose freely: of 256 experts in 8 groups a token takes 4 groups, and in
-/// the published benchmark every token the same ones, so half of the experts are never read (64 tokens
-/// take no longer than 151 experts do at the full bandwidth).
+/// Rows with a restricted router: a token takes experts of 4 of 8 groups (256 experts). In the
+/// published benchmark all tokens take the same groups, so half of the experts are never read (64
+/// tokens take no longer than 151 experts at full bandwidth).
 inline bool routed_by_groups(const std::string& experts) {
   return experts == "256";
 }
 
-/// SGLang's rows of 128 experts on 8 ranks of A100 take as long from 4,096 tokens on as those of one rank, as
-/// though every choice of a token were computed.
+/// SGLang's rows of 128 experts on 8 ranks of A100 take the time of one rank from 4,096 tokens on,
+/// as if every choice of a token were computed.
 inline bool computes_all_choices(const moe_row& r) {
   return r.kernels->untuned && r.workload.expert_parallel > 1.0;
 }

@@ -1,4 +1,4 @@
-// Rows of the tuned products and experts that AMD publishes with AITER, as this project's workloads.
+// Rows of the tuned GEMMs and experts that AMD publishes with AITER, as workloads of this library.
 #pragma once
 
 #include <cmath>
@@ -14,8 +14,8 @@
 
 namespace published {
 
-/// The tables name a pair of chips by its compute units. The rows are taken to be of the one that is sold
-/// most: MI300X of it and MI325X, MI355X of it and MI350X.
+/// The tables name a pair of chips by its compute units. The rows are attributed to the more common
+/// one: MI300X rather than MI325X, MI355X rather than MI350X.
 inline const pm::accelerator* amd_chip(const common::table_row& c) {
   return c.count("compute_units") > 300.0 ? &pm::catalog::mi300x : &pm::catalog::mi355x;
 }
@@ -34,7 +34,8 @@ struct amd_gemm_row {
   }
 };
 
-/// fp8 with scales of 128 values (weights: of 128 x 128), 8 bits with a scale for each row, and bf16.
+/// Schemes: fp8 with scales of 128 values (weights: of 128 x 128), 8 bits with a scale for each
+/// row, and bf16.
 inline std::vector<amd_gemm_row> amd_gemms(const std::string& folder) {
   std::vector<amd_gemm_row> out;
   for (const auto& c : rows_of(folder, "amd_gemm_public.csv")) {
@@ -64,8 +65,8 @@ inline std::vector<amd_gemm_row> amd_gemms(const std::string& folder) {
   return out;
 }
 
-/// At most `most` rows of each chip, scheme, (n, k) and octave of m, in the order of the table: half of all
-/// rows are of six shapes, and of more than 16384 rows.
+/// At most `most` rows of each chip, scheme, (n, k) and octave of m, in the order of the table:
+/// half of all rows are of six shapes, and of more than 16384 rows.
 inline std::vector<amd_gemm_row> thinned(const std::vector<amd_gemm_row>& rows, int most = 3) {
   std::map<std::string, int> seen;
   std::vector<amd_gemm_row> out;
@@ -91,9 +92,9 @@ struct amd_moe_row {
   }
 };
 
-/// Rows of the MXFP4 kernels beside fp8 and of fp8 in groups of 32 whose experts were given the tokens in
-/// turn: the time doubles with the tokens up to experts / top_k of them, and stays there. All others follow
-/// the number of distinct experts of a random choice.
+/// Rows of MXFP4 kernels with fp8 activations, and of fp8 in groups of 32, that assign tokens to
+/// experts in turn: the time doubles with the tokens up to experts / top_k, and is then constant.
+/// All others follow the number of distinct experts of a random choice.
 inline bool routed_in_turn(const common::table_row& c) {
   const std::string& hidden = c.text("model_dim");
   const std::string& acts = c.text("act_dtype");
@@ -102,8 +103,8 @@ inline bool routed_in_turn(const common::table_row& c) {
   return c.text("quant_type") == "per_1x32" && c.text("experts") == "129";
 }
 
-/// Of one scheme: "bf16", "fp8_block128", "fp8_rest" (a scale for each token or for 32 values), "mxfp4"
-/// beside fp8 or MXFP4, "w4a16" (4-bit weights beside bf16).
+/// Rows of one scheme: "bf16", "fp8_block128", "fp8_rest" (a scale for each token or for 32
+/// values), "mxfp4" with fp8 or MXFP4 activations, "w4a16" (4-bit weights, bf16 activations).
 inline std::string amd_expert_scheme(const common::table_row& c) {
   const bool four_bit = c.text("weight_dtype").find('4') != std::string::npos &&
                         !c.text("weight_dtype").starts_with("float8");

@@ -105,7 +105,7 @@ inline std::size_t index_of(const std::string& gpu) {
   }
   throw std::out_of_range("gpu is \"" + gpu + "\"; allowed: a100_sxm, h100_sxm, h200_sxm");
 }
-/// Whose floor and host a row of an engine's kernel has: A100's, Hopper's, NVLink 5's.
+/// Index of the floor and CPU time of an engine's kernel: A100, Hopper, NVLink 5.
 inline std::size_t kernel_index_of(const std::string& gpu) {
   if (gpu == "a100_sxm") return 0;
   return gpu == "h100_sxm" || gpu == "h200_sxm" ? 1 : 2;
@@ -120,7 +120,7 @@ struct collective_prediction {
   const char* algorithm = "";
 };
 
-/// Of one row, whose `seconds` may be 0: a curve changes call.message and asks again.
+/// Prediction of one row; `seconds` may be 0 where a curve changes call.message.
 inline collective_prediction predicted(const collective_row& row) {
   const pm::accelerator& a = *device_named(row.gpu);
   const pm::collective_profile profile = pm::catalog::collective_profile_of(a);
@@ -143,7 +143,7 @@ inline collective_prediction predicted(const collective_row& row) {
   out.algorithm = pm::name_of(e.algorithm);
   return out;
 }
-/// Of every published row, NCCL's first; empty where the files are not there.
+/// All published rows, NCCL's first; empty without the files.
 inline std::vector<collective_prediction> collective_predictions(const std::string& folder) {
   std::vector<collective_prediction> out;
   for (const auto& rows : {nccl_rows(folder), custom_rows(folder)}) {

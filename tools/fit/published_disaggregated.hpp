@@ -1,4 +1,4 @@
-// InferenceX's disaggregated services, by the pools that they name, with the formats of their checkpoints.
+// Disaggregated services of InferenceX: their pools, with the formats of their checkpoints.
 #pragma once
 
 #include <cmath>
@@ -20,8 +20,8 @@ struct disaggregated_service {
   double seconds = 0.0, first = 0.0;
 };
 
-/// A worker has gpus / workers devices. SGLang spreads experts over all of them and adds copies until
-/// they divide.
+/// A worker has gpus / workers devices. SGLang distributes experts over all of them and replicates
+/// some until the number divides.
 inline pm::replica_pool pool_of(const common::table_row& c, const std::string& side) {
   const bool sglang = c.text("framework") == "dynamo-sglang";
   const bool gpt_oss = c.text("model").find("gpt-oss") != std::string::npos;

@@ -18,8 +18,9 @@ inline constexpr pm::memory_bound_kernels scalar_kernels{.name = "vllm_2023",
                                                          .lookup_cycles = 1.94,
                                                          .serial_lookup_time = 0.652 * pm::us};
 
-/// A rotary embedding loads and stores three numbers for each that it turns (two, their sine and cosine, two
-/// again); a normalisation four (a value twice, its weight, the result), SiLU and product three and computes.
+/// Memory accesses for each element. A rotary embedding loads and stores three for each that it
+/// turns (two, sine and cosine, two again); a normalisation four (a value twice, its weight, the
+/// result); SiLU-and-multiply three, with arithmetic.
 inline constexpr double rotary_cycles_share = 0.75;
 
 struct elementwise_row {
@@ -28,7 +29,7 @@ struct elementwise_row {
   pm::memory_bound_kernels kernels;
   const pm::accelerator* device = nullptr;
   double seconds = 0.0;
-  double cycles_share = 1.0;  ///< of element_cycles
+  double cycles_share = 1.0;  ///< multiple of element_cycles
 
   pm::demand demand() const {
     return std::visit([](const auto& w) { return demand_of(w); }, workload);
@@ -56,7 +57,7 @@ struct elementwise_row {
 };
 
 /// What rotary embedding turns of a token, in elements: its queries and keys.
-inline double rotated_width(const std::string& model, double tensor_parallel) {
+inline double rotated_dim(const std::string& model, double tensor_parallel) {
   if (model == "Llama-2-7b-hf") return (32.0 + 32.0) * 128.0 / tensor_parallel;
   if (model == "Meta-Llama-3-8B") return (32.0 + 8.0) * 128.0 / tensor_parallel;
   if (model == "Meta-Llama-3-70B") return (64.0 + 8.0) * 128.0 / tensor_parallel;
@@ -91,7 +92,7 @@ inline std::vector<elementwise_row> layer_operators(const std::string& folder) {
     } else if (r.op == "emb") {
       r.workload = pm::embedding{.tokens = tokens, .vocabulary = 128256.0, .hidden = width};
     } else if (r.op == "attn_rope") {
-      const double turned = rotated_width(c.text("model"), c.count("tp"));
+      const double turned = rotated_dim(c.text("model"), c.count("tp"));
       if (turned == 0.0) continue;
       r.workload =
           pm::elementwise{.elements = tokens * turned, .flop_per_element = 3.0, .rows = tokens};
@@ -117,7 +118,7 @@ inline std::vector<elementwise_row> elementwise_kernels(const std::string& folde
     if (r.device == nullptr || r.device->vendor.view() == "AMD") continue;
     if (mode != "graph" && mode != "stream") continue;
     r.gpu = r.device->name.view();
-    // 16 bytes an element, whose arithmetic is none to speak of.
+    // 16 bytes an element, with negligible arithmetic.
     r.workload = pm::elementwise{
         .elements = c.number("bytes_moved") / 8.0, .flop_per_element = 0.0, .format = pm::fp32};
     r.kernels = {.name = "vectorised",

@@ -13,7 +13,7 @@
 
 namespace published {
 
-/// A service whose accelerator is calibrated; runs of the same service by the same version are one row.
+/// A service on a calibrated accelerator; runs of the same service by the same version are one row.
 struct engine_row {
   std::string model{}, gpu{}, version{};
   pm::deployment deployment{};
@@ -21,7 +21,7 @@ struct engine_row {
   double seconds = 0.0, first = 0.0;
   bool started_cold = false;
   double first_p50 = 0.0;  ///< 0: the table has none
-  bool median = false;     ///< of the times to first token it is this that is asked
+  bool median = false;     ///< the row has the median TTFT, not the mean
   std::string precision{};
 };
 
@@ -70,8 +70,8 @@ std::vector<engine_row> service_rows(const std::string& folder, const Keep& keep
 inline bool on_nvidia(const pm::accelerator& a) {
   return pm::facts_of(a.architecture).kind == pm::machine_kind::gpu_nvidia;
 }
-/// What an engine is fitted to: what it adds was seen on NVIDIA's; services on AMD's chips are predicted, and
-/// fitted to nothing.
+/// Services that engines are fitted to: those on NVIDIA. Services on AMD are predicted without a
+/// fit.
 inline std::vector<engine_row> engine_rows(const std::string& folder, pm::engine by) {
   return service_rows(folder, [by](const service& s, const pm::accelerator& a) {
     return on_nvidia(a) && tells_of_engine(s, by);
@@ -129,7 +129,7 @@ using vllm_model = engine_model<step_cpu_time>;
 using sglang_model = engine_model<step_cpu_time, sequence_cpu_time>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
-/// What a model answers of rows, with given numbers.
+/// Predictions of a model for rows, with given parameters.
 template <class Model>
 class engine_prediction {
  public:
@@ -161,9 +161,9 @@ class engine_prediction {
   std::vector<lifted> rows_;
 };
 
-/// What an engine does around its iterations, from times to the first token: the host's time of a request,
-/// iterations that it lets go by, and what an iteration with prompts takes over its kernels; and what the
-/// first wave of a run waits for beside its prompts, which the mean and the median tell apart.
+/// Engine overhead from TTFT: CPU time per request, admission delay in steps, overhead of a step
+/// with prefills over its kernels; and the wait of the initial burst besides its prefills, which
+/// the mean and the median separate.
 template <std::size_t Numbers>
 struct request_numbers {
   static constexpr std::size_t count = Numbers;
@@ -186,16 +186,16 @@ struct request_numbers {
   }
   template <pm::Scalar T>
   static constexpr T answer(const pm::basic_serving_estimate<T>& s, bool median) {
-    return median ? s.first_token.quantile(0.5).value() : s.ttft.value();
+    return median ? s.ttft_distribution.quantile(0.5).value() : s.ttft.value();
   }
   static double measured(const engine_row& r) { return r.median ? r.first_p50 : r.first; }
 };
 using request_model = request_numbers<3>;
 using starting_request_model = request_numbers<4>;
 
-/// Services where nobody waits for a place, the mean and where there is one the median of each. Not Qwen3.5
-/// by SGLang, whose requests wait for 0.2 s at any load before all that a pass explains; nor services that
-/// started cold.
+/// Services without queueing for a batch slot: the mean, and the median where there is one.
+/// Excluded: Qwen3.5 by SGLang, which waits 0.2 s at any load for reasons outside the model, and
+/// services that started cold.
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
@@ -212,7 +212,8 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
   return out;
 }
 
-/// Fitted to rows of an engine. A part of them may leave open what all tell: that is not refused where `all` is not set.
+/// The engine fitted to rows. Without `all`, parameters that a part of the rows leaves open are not
+/// refused.
 template <class Model>
 pm::fit_result<Model::count> fit_engine(const std::vector<engine_row>& rows,
                                         const pm::elementwise_kernels& counted = {},

@@ -71,21 +71,24 @@ inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
   return rows;
 }
 
-/// What is fitted of an engine's kernels around narrow products, of all machines together. vLLM narrows by rows and
-/// has no rows of blocks; TensorRT-LLM by tensors, and by blocks on Ada too.
-inline bool narrows_by_rows(std::string_view engine) {
+/// Fitted parameters of an engine's kernels around low-precision GEMMs, of all machines at once.
+/// vLLM quantises by rows and has no rows of blocks; TensorRT-LLM by tensors, and by blocks on Ada
+/// too.
+inline bool quantises_by_rows(std::string_view engine) {
   return engine == "vllm";
 }
-inline constexpr std::size_t narrow_count = 7;
-inline std::array<pm::fitted_parameter, narrow_count> of_narrow(std::string_view engine) {
-  std::array<pm::fitted_parameter, narrow_count> p{{{"tensor_scale_floor [us]", 4, 0.1, 30},
-                                                    {"quantise_bytes", 10, 0.0, 40},
-                                                    {"block_scale_share", 0.7, 0.2, 1.2},
-                                                    {"narrow_step [ns]", 0.8, 0.01, 10},
-                                                    {"untuned_four_bit_step [ns]", 1, 0.01, 10},
-                                                    {"quantise_floor [us]", 4, 0.1, 30},
-                                                    {"mma_block_scale_share", 0.5, 0.1, 1.2}}};
-  if (narrows_by_rows(engine)) {
+inline constexpr std::size_t low_precision_count = 7;
+inline std::array<pm::fitted_parameter, low_precision_count> low_precision_parameters(
+    std::string_view engine) {
+  std::array<pm::fitted_parameter, low_precision_count> p{
+      {{"tensor_scale_floor [us]", 4, 0.1, 30},
+       {"quantise_bytes", 10, 0.0, 40},
+       {"block_scale_share", 0.7, 0.2, 1.2},
+       {"narrow_step [ns]", 0.8, 0.01, 10},
+       {"untuned_four_bit_step [ns]", 1, 0.01, 10},
+       {"quantise_floor [us]", 4, 0.1, 30},
+       {"mma_block_scale_share", 0.5, 0.1, 1.2}}};
+  if (quantises_by_rows(engine)) {
     p[5] = {"quantise_row_cycles", 700, 0.0, 10000};
     p[6] = {"lone_row [us]", 15, 0.0, 50};
     p[4].name = "four_bit_step [ns]";
@@ -93,15 +96,15 @@ inline std::array<pm::fitted_parameter, narrow_count> of_narrow(std::string_view
   return p;
 }
 template <class T>
-pm::basic_engine_profile<T> narrow_engine(std::string_view engine,
-                                          const std::array<T, narrow_count>& v) {
+pm::basic_engine_profile<T> low_precision_engine(std::string_view engine,
+                                                 const std::array<T, low_precision_count>& v) {
   pm::basic_engine_profile<T> e{.tensor_scale_floor = v[0] * pm::us,
                                 .quantise_floor = v[0] * pm::us,
                                 .quantise_bytes = v[1],
                                 .block_scale_share = v[2],
                                 .low_precision_step = v[3] * pm::ns,
                                 .untuned_four_bit_step = v[4] * pm::ns};
-  if (narrows_by_rows(engine)) {
+  if (quantises_by_rows(engine)) {
     e.quantise_row_cycles = v[5];
     e.single_row_time = v[6] * pm::us;
   } else {
@@ -111,8 +114,8 @@ pm::basic_engine_profile<T> narrow_engine(std::string_view engine,
   return e;
 }
 /// Its rows: both operands narrow, but those that may have run from the L2 or not.
-inline std::vector<gemm_row> narrow_rows(const std::vector<gemm_row>& all,
-                                         std::string_view engine) {
+inline std::vector<gemm_row> low_precision_rows(const std::vector<gemm_row>& all,
+                                                std::string_view engine) {
   std::vector<gemm_row> rows;
   for (const gemm_row& r : all) {
     if (r.engine == engine && bits_of(r.workload.format) <= 8.0 && !r.warmth_unknown()) {
@@ -135,8 +138,8 @@ inline std::vector<gemm_row> weight_only(const std::vector<gemm_row>& all) {
   return rows;
 }
 template <class T>
-T widened_time(const gemm_row& r, const pm::basic_accelerator<T>& device,
-               const pm::basic_machine_parameters<T>& machine, const std::array<T, 2>& v) {
+T dequantised_time(const gemm_row& r, const pm::basic_accelerator<T>& device,
+                   const pm::basic_machine_parameters<T>& machine, const std::array<T, 2>& v) {
   const pm::basic_engine_profile<T> e{.dequantisation_floor = v[0] * pm::us,
                                       .dequantisation_cycles = v[1]};
   return pm::calibrated_estimate(device, pm::lift<T>(r.workload), {machine, e},

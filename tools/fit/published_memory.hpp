@@ -12,9 +12,9 @@ namespace published {
 struct memory_row {
   std::string model{};
   std::string gpu{};
-  std::string version{};  ///< of the engine: "0.7", "0.6."
+  std::string version{};  ///< engine version: "0.7", "0.6."
   pm::step_dimensions widths{};
-  pm::engine_limits started{};  ///< as the log says, or the defaults of that version
+  pm::engine_limits started{};  ///< limits in the log, or the defaults of that version
   double seconds = 0;           ///< what the fit compares, here activations in bytes
   double total = 0, utilization = 0, weights = 0, runtime = 0, activations = 0, cache = 0;
   double kv_bytes = 0, blocks = 0;  ///< 0 blocks: not in the log
@@ -24,9 +24,9 @@ struct memory_row {
   bool is_a100() const { return gpu.find("A100") != std::string::npos; }
 };
 
-/// Hidden width, feed-forward, vocabulary; the longest context, where a log states no limit; the
-/// sequences, where they are not the 256 of those versions, for Unsloth starts vLLM for 320 and 192;
-/// and bytes of a token's cache, 4 layers kv_heads head_dim.
+/// Hidden size, feed-forward size, vocabulary; the longest context, where a log states no limit;
+/// the sequences, where they are not the 256 of those versions (Unsloth starts vLLM for 320 and
+/// 192); KV-cache bytes of a token, 4 layers kv_heads head_dim.
 struct logged_model {
   const char* name;
   double hidden, intermediate, vocabulary, longest, sequences, kv_bytes;

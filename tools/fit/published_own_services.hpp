@@ -17,7 +17,7 @@ struct own_service {
   std::vector<pm::service_run> runs{};
 };
 
-/// Those of at least so many runs, by name.
+/// Services with at least a number of runs, by name.
 inline std::vector<own_service> own_services(const std::string& folder, std::size_t least) {
   std::map<std::string, own_service> by;
   for (const service& s : services(folder)) {
@@ -57,16 +57,16 @@ struct own_score {
   double token_sigma = 0.0, first_sigma = 0.0;
 };
 
-/// After so many runs, drawn by a seed; with none, of the shipped profile.
+/// Errors after a calibration to a number of runs, drawn by a seed; with 0, of the shipped profile.
 inline own_score score_after(const own_service& s, std::size_t seen, unsigned seed,
-                             const pm::service_residual_sigma& spread) {
+                             const pm::service_residual_sigma& prior) {
   const std::vector<pm::service_run> runs = shuffled(s.runs, seed);
   const pm::deployment& d = runs.front().deployment;
   pm::calibrated calibration = pm::calibrated_for(d.device, d.serving_engine);
   const std::span<const pm::service_run> all(runs);
   own_score out;
   if (seen > 0) {
-    const auto found = pm::calibrate_service(all.first(seen), calibration, spread);
+    const auto found = pm::calibrate_service(all.first(seen), calibration, prior);
     calibration.engine = found.posterior.engine;
     out.token_sigma = found.posterior.token_log_sigma;
     out.first_sigma = found.posterior.first_token_log_sigma;

@@ -1,4 +1,5 @@
-// Services that others ran and published, as deployments with the formats that a user gets who names none.
+// Published measurements of services, as deployments with the formats that an engine uses by
+// default.
 #pragma once
 
 #include <optional>
@@ -53,9 +54,9 @@ struct checkpoint {
   std::optional<pm::storage_format> kv{};
 };
 
-/// The checkpoint that a model and a precision name: the maker's own in bf16, fp8 and MXFP4; for Llama in
-/// fp8, and in fp4, NVIDIA's, which keep the cache in fp8 and DeepSeek's and Qwen's attention in bf16; in
-/// fp4 on AMD, AMD's.
+/// The checkpoint of a model and a precision: the vendor's own in bf16, fp8 and MXFP4. For Llama in
+/// fp8, and in fp4, it is NVIDIA's, with an fp8 KV cache and bf16 attention of DeepSeek and Qwen.
+/// In fp4 on AMD it is AMD's.
 inline checkpoint checkpoint_of(const service& s, const published_model& m,
                                 const pm::accelerator& a) {
   using enum pm::number_format;
@@ -82,10 +83,10 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
   return d;
 }
 
-/// A run of ten requests for each that runs at once, all of these started together. InferenceX draws
-/// lengths evenly from 80 to 100 % of isl and osl, whose mean is 0.9 of them and whose coefficient of
-/// variation is 0.2 / sqrt(12) / 0.9. Of the others the number of requests is assumed; their lengths are
-/// isl and osl, so that a wave ends together as it began.
+/// A run of ten requests for each concurrent one, all started at once. InferenceX draws lengths
+/// evenly from 80 to 100 % of isl and osl: the mean is 0.9 of them, the coefficient of variation
+/// 0.2 / sqrt(12) / 0.9. For others the number of requests is assumed; lengths are isl and osl, so
+/// that a burst ends at once.
 inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
   const double of_lengths = inferencex ? 0.9 : 1.0, cv = inferencex ? 0.0642 : 0.0;
   const double concurrency = c.count("concurrency");
@@ -97,22 +98,26 @@ inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
           .output_cv = cv};
 }
 
-/// How InferenceX runs its engines beside their defaults, as far as it shows in the time to the first
-/// token. DeepSeek-R1 by SGLang on B200: --scheduler-recv-interval 10 below 16 requests and 30 above. Its
-/// --stream-interval holds no first token back: SGLang sends those whose count is 1 modulo the interval.
-/// Source: SemiAnalysisAI/InferenceX, benchmarks/; sgl-project/sglang, scheduler_output_processor_mixin.py.
+/// Options of InferenceX's engines that affect TTFT, besides their defaults.
+/// DeepSeek-R1 by SGLang on B200: --scheduler-recv-interval 10 below 16 requests and 30 above.
+/// --stream-interval does not delay a first token: SGLang sends tokens with a count of 1 modulo the
+/// interval.
+/// *Source:* SemiAnalysisAI/InferenceX, benchmarks/; sgl-project/sglang,
+/// scheduler_output_processor_mixin.py.
 inline void run_sglang_as_inferencex(service& s) {
   if (model_of(s.model) != model_of("DeepSeek-R1") || !s.gpu.starts_with("b200")) return;
   s.load.batching_wait_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
 }
 
-/// TensorRT-LLM: iterations that a prompt waits for others. Llama on fewer than 8 GPUs, 1,024 tokens in and
-/// out: batch_wait_timeout_iters 20. On B200, data-parallel attention waits until each rank has a prompt
-/// (enable_balance), DeepSeek-R1 60 iterations at most and gpt-oss the default of 50; and DeepSeek-R1 in fp8
-/// has batch_wait_timeout_iters 40 for 64 to 255 requests of 1,024 tokens in and out. Of what ends early when
-/// others come, half is taken. Source: SemiAnalysisAI/InferenceX, benchmarks/ (70b_fp8_h200_trt_slurm.sh,
-/// dsr1_fp4_b200_trt.sh, dsr1_fp8_b200_trt.sh, gptoss_fp4_b200_trt.sh); the default: NVIDIA/TensorRT-LLM,
-/// AttentionDpConfig.
+/// TensorRT-LLM: iterations that a prefill waits for others.
+/// Llama on fewer than 8 GPUs, 1,024 tokens in and out: batch_wait_timeout_iters 20. On B200,
+/// data-parallel attention waits until each rank has a prefill (enable_balance): DeepSeek-R1 60
+/// iterations at most, gpt-oss the default of 50. DeepSeek-R1 in fp8 has batch_wait_timeout_iters
+/// 40 for 64 to 255 requests of 1,024 tokens in and out. Half of the timeout is taken where an
+/// arrival ends the wait early.
+/// *Source:* SemiAnalysisAI/InferenceX, benchmarks/ (70b_fp8_h200_trt_slurm.sh,
+/// dsr1_fp4_b200_trt.sh, dsr1_fp8_b200_trt.sh, gptoss_fp4_b200_trt.sh); the default:
+/// NVIDIA/TensorRT-LLM, AttentionDpConfig.
 inline void run_trtllm_as_inferencex(service& s) {
   const bool b200 = s.gpu.starts_with("b200");
   const bool short_ones = s.load.input_tokens < 1000.0 && s.load.output_tokens < 1000.0;
@@ -132,10 +137,10 @@ inline void run_as_inferencex(service& s) {
   if (s.engine == "trtllm") run_trtllm_as_inferencex(s);
 }
 
-/// The ranks of AIConfigurator's rows. The dump of 2026-04-06 multiplies the degree of attention by that of
-/// experts once too often where experts are spread: its tp 64 with 8 x 8 are the same runs, digit by digit,
-/// as tp 8 with 1 x 8 in the dump before it. Rows without a degree of data parallelism have all ranks that
-/// the experts are on.
+/// The ranks of AIConfigurator's rows. With expert parallelism the dump of 2026-04-06 multiplies
+/// the degree of attention by that of experts once too often: its tp 64 with 8 x 8 equals tp 8 with
+/// 1 x 8 of the dump before it, digit by digit. Rows without a degree of data parallelism have all
+/// ranks of the experts.
 inline std::optional<pm::parallel_layout> aic_layout(const common::table_row& c) {
   const int experts = c.whole("moe_ep"), expert_tensor = c.whole("moe_tp");
   pm::parallel_layout l{.tensor = c.whole("tp"), .pipeline = c.whole("pp"), .expert = experts};
@@ -152,10 +157,10 @@ inline std::optional<pm::parallel_layout> aic_layout(const common::table_row& c)
   return l;
 }
 
-/// DeepSeek-R1 by these versions of TensorRT-LLM: the same service (8 ranks, fp8, 64 requests of 1,024 and
-/// 8,192 tokens) takes 22.4 ms a token in 1.2.0rc6.post2 and 12.2 in post3, below the bound of a token at a
-/// time; 1.1.0rc2.post2 has rows of both kinds. InferenceX runs it with and without MTP; the dump has no
-/// column that says which.
+/// DeepSeek-R1 by these versions of TensorRT-LLM: the same service (8 ranks, fp8, 64 requests of
+/// 1,024 and 8,192 tokens) takes 22.4 ms a token in 1.2.0rc6.post2 and 12.2 in post3, below the
+/// bound without speculation; 1.1.0rc2.post2 has rows of both kinds. InferenceX runs it with and
+/// without MTP, and the dump has no column for that.
 inline bool may_speculate(const common::table_row& c) {
   const std::string& version = c.text("version");
   return c.text("model").starts_with("DeepSeek-") && c.text("backend") == "trtllm" &&
@@ -167,9 +172,9 @@ inline bool run_by_inferencex(const common::table_row& c) {
   return c.text("src").find("dump") != std::string::npos || c.text("model").starts_with("Qwen3.5");
 }
 
-/// DeepSeek-R1 of an unnamed version, before InferenceX sent its servers requests to warm up: four requests
-/// of 8,192 tokens wait 5.5 s for their first tokens on the mean, which the same service by SGLang 0.5.9
-/// gives in 0.3 s, and the next length of prompts at once in 0.6 s.
+/// DeepSeek-R1 of an unnamed version, before InferenceX warmed up its servers: four requests of
+/// 8,192 tokens have a mean TTFT of 5.5 s. The same service by SGLang 0.5.9 has 0.3 s, and the next
+/// prompt length 0.6 s.
 inline bool started_cold(const common::table_row& c) {
   return c.text("model") == "DeepSeek-R1" && !c.has("version");
 }
@@ -225,8 +230,8 @@ inline std::vector<service> inferencex_services(const std::string& folder) {
   return out;
 }
 
-/// Whether what engines add is fitted to it. Not to vLLM on Qwen3-235B: its experts ran 2 to 3 times as long as the
-/// same version's own latencies.
+/// Whether engine overhead is fitted to the service. Excluded: vLLM on Qwen3-235B, where experts
+/// ran 2 to 3 times as long as the same version's own latencies.
 inline bool tells_of_engine(const service& s, pm::engine by) {
   if (s.may_speculate || pm::find_engine(s.engine) != by) return false;
   return by != pm::engine::vllm || !s.model.starts_with("Qwen3-235B");

@@ -1,4 +1,5 @@
-// Rows of vLLM 0.19's kernels on RTX PRO 6000 that LLMServingSim published, as this project's workloads.
+// Rows of vLLM 0.19's kernels on RTX PRO 6000, published by LLMServingSim, as workloads of this
+// library.
 #pragma once
 
 #include <algorithm>
@@ -18,7 +19,7 @@ namespace published {
 /// What the two models of the tables are.
 struct workstation_model {
   double hidden, query_heads, kv_heads, head_dim, intermediate, vocabulary;
-  double experts_read;  ///< of a token; the benchmark's tokens all choose the same
+  double experts_read;  ///< experts of a token; all tokens of the benchmark choose the same
 };
 inline const workstation_model& workstation_model_named(const std::string& name) {
   static constexpr workstation_model llama{4096, 32, 8, 128, 14336, 128256, 0};
@@ -26,17 +27,17 @@ inline const workstation_model& workstation_model_named(const std::string& name)
   return name.starts_with("Qwen") ? qwen : llama;
 }
 
-/// The latency of one kernel of a layer.
+/// Latency of one element-wise kernel as a step counts it: a norm with a residual is two of them.
 struct workstation_row {
   std::string model, layer, group;  ///< group: layer and width, "qkv_proj 6144x4096"
   std::string source;               ///< model and ranks
   std::variant<pm::gemm, pm::elementwise, pm::norm, pm::embedding> workload;
   double copies =
-      0.0;  ///< of the weights, that the layer's bytes amount to, over the same layer again
+      0.0;  ///< weight buffers: how often the bytes of the layer contain those of the weights
   const pm::accelerator* device = &pm::catalog::rtx_pro_6000;
   double seconds = 0.0;
 
-  bool is_product() const { return std::holds_alternative<pm::gemm>(workload); }
+  bool is_gemm() const { return std::holds_alternative<pm::gemm>(workload); }
   const pm::gemm& product() const { return std::get<pm::gemm>(workload); }
   pm::duration<> bound() const {
     return std::visit([&](const auto& w) { return pm::roofline(*device, w).time; }, workload);
@@ -57,7 +58,7 @@ struct workstation_row {
   }
 };
 
-/// Bytes of a layer's weights on one device, of which the benchmark runs the same one again and again.
+/// Bytes of a layer's weights on one device; the benchmark runs the same layer repeatedly.
 inline double workstation_layer_bytes(const workstation_model& m, double tp) {
   const double heads = (2.0 * m.query_heads + 2.0 * m.kv_heads) * m.head_dim;
   const double ffn =
@@ -66,8 +67,7 @@ inline double workstation_layer_bytes(const workstation_model& m, double tp) {
 }
 
 /// Columns and depth of a layer's product; 0 for layers that are none.
-inline pm::gemm workstation_product(const std::string& layer, const workstation_model& m,
-                                    double tp) {
+inline pm::gemm workstation_gemm(const std::string& layer, const workstation_model& m, double tp) {
   pm::gemm g{.format = pm::bf16, .weights = pm::bf16, .output = pm::bf16};
   const double q = m.query_heads * m.head_dim / tp;
   if (layer == "qkv_proj") g.n = q + 2.0 * m.kv_heads * m.head_dim / tp, g.k = m.hidden;
@@ -78,8 +78,9 @@ inline pm::gemm workstation_product(const std::string& layer, const workstation_
   return g;
 }
 
-/// The streaming kernels, but the normalisation of heads, whose blocks are too short to stream, and the
-/// sampler, which is many kernels. The first normalisation of a layer adds nothing, the last one does.
+/// Element-wise kernels, without the normalisation of heads, which has too short blocks, and the
+/// sampler, which is many kernels. The first normalisation of a layer has no residual, the last one
+/// has.
 inline bool set_streaming(workstation_row& r, const workstation_model& m, double tokens,
                           double tp) {
   const double heads = (m.query_heads + m.kv_heads) * m.head_dim / tp;
@@ -111,7 +112,7 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
     r.source = common::cat(r.model, ' ', c.text("tp"));
     r.group = r.layer = c.text("layer");
     r.seconds = c.seconds();
-    pm::gemm g = workstation_product(r.layer, m, tp);
+    pm::gemm g = workstation_gemm(r.layer, m, tp);
     if (g.k > 0.0) {
       g.m = tokens;
       r.group = common::cat(r.layer, ' ', std::to_string(static_cast<int>(g.n)), 'x',
@@ -126,7 +127,8 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
   return rows;
 }
 
-/// The latency of one small kernel of a pass, as a pass counts it: a norm with a residual is two of them.
+/// The latency of one small kernel of a pass, as a pass counts it: a norm with a residual is two of
+/// them.
 struct small_kernel_row {
   std::string model, layer;
   pm::elementwise_kernel kind{};
@@ -202,7 +204,7 @@ struct expert_row {
   }
 };
 
-/// Without the rows of 8 experts, whose 75 MB stay in L2 from run to run.
+/// Rows without those of 8 experts, which keep 75 MB in L2 from run to run.
 inline std::vector<expert_row> expert_rows(const std::string& folder) {
   std::vector<expert_row> rows;
   for (const auto& c : rows_of(folder, "rtx_pro_6000_ops_public.csv")) {

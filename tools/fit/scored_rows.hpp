@@ -1,4 +1,4 @@
-// Every published latency of a kernel beside what this library says of it: the rows of a score.
+// Every published kernel latency with its prediction: the rows of a score.
 #pragma once
 
 #include <cmath>
@@ -31,8 +31,8 @@ struct scored_row {
   double bound_residual() const { return std::log(measured / bound); }
 };
 
-/// Where most of the predicted time goes: to what a call or a thread block costs whatever its size
-/// (launch), to bytes (memory) or to arithmetic (compute).
+/// Largest part of the predicted time: fixed cost of a call or a thread block (launch), bytes
+/// (memory), or arithmetic (compute).
 inline const char* regime_of(const pm::estimate& e) {
   double launch = 0.0, memory = 0.0, compute = 0.0;
   for (const pm::term& t : e.terms) {
@@ -72,7 +72,8 @@ inline void set_predictions(scored_row& s, const pm::accelerator& a, const pm::d
 
 /// log_sigma that a prediction of the operator states.
 template <class Workload>
-double stated_width(const pm::accelerator& a, const Workload& x, pm::engine e = pm::engine::none) {
+double stated_log_sigma(const pm::accelerator& a, const Workload& x,
+                        pm::engine e = pm::engine::none) {
   return pm::stated_log_sigma(x, pm::calibrated_for(a, e));
 }
 
@@ -93,7 +94,7 @@ inline void add_gemms(std::vector<scored_row>& out, const std::vector<gemm_row>&
     s.shape = detail::shape_of(r.workload.m, r.workload.n, r.workload.k);
     detail::set_predictions(s, *r.device, demand_of(r.workload), e);
     s.measured = r.seconds;
-    s.log_sigma = detail::stated_width(*r.device, r.workload, *pm::find_engine(r.engine));
+    s.log_sigma = detail::stated_log_sigma(*r.device, r.workload, *pm::find_engine(r.engine));
     s.l2_warm = r.copies > 0.0 && r.weight_bytes() <= 2.0 * r.device->l2.capacity.value();
     s.fitted = fitted && !r.warmth_unknown();
     out.push_back(std::move(s));
@@ -114,8 +115,8 @@ inline void add_attention(std::vector<scored_row>& out, const std::vector<attent
     detail::set_predictions(s, *r.device, d,
                             r.estimate(pm::catalog::machine_profile_of(*r.device), profile));
     s.measured = r.seconds;
-    s.log_sigma = r.decode ? detail::stated_width(*r.device, r.decode_workload())
-                           : detail::stated_width(*r.device, r.prefill_workload());
+    s.log_sigma = r.decode ? detail::stated_log_sigma(*r.device, r.decode_workload())
+                           : detail::stated_log_sigma(*r.device, r.prefill_workload());
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = true;
     out.push_back(std::move(s));
@@ -135,7 +136,7 @@ inline void add_experts(std::vector<scored_row>& out, const std::vector<moe_row>
                                r.workload.expert_parallel);
     detail::set_predictions(s, *r.device, demand_of(r.workload), r.estimate(profile.value));
     s.measured = r.seconds;
-    s.log_sigma = detail::stated_width(*r.device, r.workload);
+    s.log_sigma = detail::stated_log_sigma(*r.device, r.workload);
     s.l2_warm = s.bytes <= 2.0 * r.device->l2.capacity.value();
     s.fitted = r.fitted;
     out.push_back(std::move(s));

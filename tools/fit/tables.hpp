@@ -44,8 +44,8 @@ inline const pm::accelerator* device_named(std::string_view name) {
   return nullptr;
 }
 
-/// The same in gpu-benches' tables, whose h200 reads its memory at 3.9 TB/s, 97 % of what a GH200 has
-/// and 81 % of what an H200 has, and was measured before an H200 could be bought: it is a GH200.
+/// Names in gpu-benches' tables. Their h200 is a GH200: it reads memory at 3.9 TB/s, 97 % of a
+/// GH200's and 81 % of an H200's, and was measured before the H200 was sold.
 inline const pm::accelerator* gpu_benches_device(std::string_view name) {
   return name == "h200" ? &pm::catalog::gh200_96gb : device_named(name);
 }

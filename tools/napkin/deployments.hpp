@@ -200,7 +200,7 @@ perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   l.host = host_of(in, !l.shared.empty());
   if (in.has("chunk_tokens")) l.chunk_tokens = in.number("chunk_tokens");
   for (const auto p : {perfmodel::preemption::recompute, perfmodel::preemption::swap}) {
-    if (in.text("preemption") == name_of(p)) l.preempts = p;
+    if (in.text("preemption") == name_of(p)) l.preemption_mode = p;
   }
   for (const auto s : {perfmodel::scheduling::mixed_chunks, perfmodel::scheduling::prefill_first,
                        perfmodel::scheduling::static_batches}) {

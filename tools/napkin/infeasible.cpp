@@ -48,9 +48,9 @@ json latencies_at(double rate, double replicas, pm::service_load share, const se
   const auto add = [&out](const char* key, double x) { out[key] = number_json(key, x); };
   add("requests_per_s", rate);
   add("ttft_s", s.ttft.value());
-  if (s.first_token.size() > 0) add("ttft_p99_s", s.first_token.quantile(0.99).value());
+  if (s.ttft_distribution.size() > 0) add("ttft_p99_s", s.ttft_distribution.quantile(0.99).value());
   add("itl_s", s.itl.value());
-  if (s.first_token.size() > 0) add("itl_p99_s", s.gap.quantile(0.99).value());
+  if (s.ttft_distribution.size() > 0) add("itl_p99_s", s.itl_distribution.quantile(0.99).value());
   add("e2e_s", s.e2e.value());
   add("output_tokens_per_s", rate * share.output_tokens);
   return out;

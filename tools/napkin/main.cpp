@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <perfmodel/core/version.hpp>
 
 #include "audit.hpp"
 #include "batch.hpp"
@@ -16,10 +17,6 @@
 #include "sensitivity.hpp"
 #include "service_runs.hpp"
 #include "summary.hpp"
-
-#ifndef PERFMODEL_VERSION
-#define PERFMODEL_VERSION "unknown"
-#endif
 
 namespace {
 
@@ -548,7 +545,7 @@ int main(int argc, char** argv) {
   try {
     return run(argc, argv);
   } catch (const perfmodel::error& e) {
-    return fail(perfmodel::code_text(e.code()) + ": " + e.what());
+    return fail(perfmodel::code_text(e.code()) + ": " + napkin::message_of(e));
   } catch (const std::exception& e) {
     return fail(e.what());
   }

@@ -102,10 +102,24 @@ json answer_json(const outcome<>& answer, const json& request) {
   return out;
 }
 
+std::string message_of(const pm::error& e) {
+  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
+      {"shared.tokens", "shared_tokens"},
+      {"host.hit", "host_hit"},
+      {"host.per_device", "host_link_bytes_per_s"},
+      {"batching_wait_iterations", "held_iterations"},
+      {"preemption_mode", "preemption"}};
+  const std::string_view text = e.what();
+  for (const auto& [field, key] : keys) {
+    if (text.starts_with(field)) return std::string(key).append(text.substr(field.size()));
+  }
+  return std::string(text);
+}
+
 json error_json(const pm::error& e, const json& id, std::size_t line) {
   return {{"id", id},
           {"line", line},
-          {"error", {{"code", pm::code_text(e.code())}, {"message", one_line(e.what())}}}};
+          {"error", {{"code", pm::code_text(e.code())}, {"message", one_line(message_of(e))}}}};
 }
 
 json derivation_json(const pm::derivation& d) {

@@ -15,6 +15,8 @@ json answer_json(const outcome<>& answer, const json& request);
 void note_json(json& out, const calibrated_note& note);
 json profile_json(const profile_note& p);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
+/// Message of an error of the library, with the names of a request for those of C++.
+std::string message_of(const perfmodel::error& e);
 json error_json(const perfmodel::error& e, const json& id, std::size_t line);
 /// {"inputs":[...], "steps":[...]}.
 json derivation_json(const perfmodel::derivation& d);

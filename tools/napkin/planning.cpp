@@ -150,7 +150,7 @@ plan_modes modes_of(const request& r, std::optional<mode> wanted) {
 
 /// Throws inconsistent where a request asks for what bounds do not have.
 void require_bound_request(const pm::plan_request& q) {
-  if (!q.targets.of_shares() && q.speculations.empty() && !q.pools) return;
+  if (!q.targets.has_percentiles() && q.speculations.empty() && !q.pools) return;
   detail::contradiction(
       "percentiles, drafts and disaggregated are of predictions; allowed: mode calibrated");
 }

@@ -125,7 +125,7 @@ std::string with_interval(const pm::duration<>& t, const pm::time_range& r) {
 std::vector<target_percentile> percentiles_of(const pm::plan_request& q,
                                               const pm::serving_estimate& s) {
   std::vector<target_percentile> all;
-  if (s.first_token.size() == 0) return all;
+  if (s.ttft_distribution.size() == 0) return all;
   const auto add = [&all](const auto& target, const char* key, const char* name,
                           const auto& quantile) {
     if (!target || !target->share) return;
@@ -133,8 +133,8 @@ std::vector<target_percentile> percentiles_of(const pm::plan_request& q,
                    quantile(*target->share)});
   };
   const pm::service_targets& t = q.targets;
-  add(t.ttft, "ttft", "TTFT", [&](double share) { return s.first_token.quantile(share); });
-  add(t.itl, "itl", "ITL", [&](double share) { return s.gap.quantile(share); });
+  add(t.ttft, "ttft", "TTFT", [&](double share) { return s.ttft_distribution.quantile(share); });
+  add(t.itl, "itl", "ITL", [&](double share) { return s.itl_distribution.quantile(share); });
   add(t.e2e, "e2e", "E2E", [&](double share) { return s.e2e_quantile(share); });
   return all;
 }
@@ -216,7 +216,7 @@ int gpus_of_cheaper(const planned& p) {
 
 void add_disaggregation(planned& p, const plan_again& again, const note_of_point& note) {
   const pm::service_load& load = p.request.load;
-  const bool other_scheduling = load.preempts || load.scheduler == pm::scheduling::static_batches;
+  const bool other_scheduling = load.preemption_mode || load.scheduler == pm::scheduling::static_batches;
   if (p.request.pools || other_scheduling || p.request.gpus < 2 || p.result.frontier.empty())
     return;
   const pm::plan_point& first = p.result.frontier[p.result.best.value_or(0)];

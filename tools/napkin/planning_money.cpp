@@ -317,9 +317,9 @@ std::string tails_text(const planned& p) {
     tails += cat(tails.empty() ? "" : ", ", name, " ", pm::to_string(p99));
     keys += cat(keys.empty() ? "" : " ", "--", key, "-percentile 99");
   };
-  if (s.first_token.size() > 0) {
-    add(t.ttft, "TTFT", "ttft", s.first_token.quantile(0.99));
-    add(t.itl, "ITL", "itl", s.gap.quantile(0.99));
+  if (s.ttft_distribution.size() > 0) {
+    add(t.ttft, "TTFT", "ttft", s.ttft_distribution.quantile(0.99));
+    add(t.itl, "ITL", "itl", s.itl_distribution.quantile(0.99));
     add(t.e2e, "E2E", "e2e", s.e2e_quantile(0.99));
   }
   if (tails.empty()) return {};

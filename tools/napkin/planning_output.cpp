@@ -53,8 +53,8 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   if (p.chunk_tokens) out["chunk_tokens"] = number_json("chunk_tokens", *p.chunk_tokens);
   out["batch_limit"] = number_json("batch_limit", p.batch_limit);
   out["batch"] = number_json("batch", p.serving.batch);
-  if (q.load.preempts && p.serving.first_token.size() > 0)
-    out["evictions"] = number_json("evictions", p.serving.preemption_effect);
+  if (q.load.preemption_mode && p.serving.ttft_distribution.size() > 0)
+    out["evictions"] = number_json("evictions", p.serving.preemptions_per_request);
   outcome<> kept;
   add_reservation(kept, memory_budget_of(pm::deployment_of(q, p)));
   for (const auto& r : kept.results) out[r.key] = number_json(r.key, r.value);
@@ -69,13 +69,13 @@ void add_latencies(json& out, const pm::serving_estimate& s) {
   add("itl_s", s.itl);
   add("e2e_s", s.e2e);
   add("wait_s", s.wait);
-  if (s.first_token.size() == 0) return;
-  add("ttft_p50_s", s.first_token.quantile(0.5));
-  add("ttft_p90_s", s.first_token.quantile(0.9));
-  add("ttft_p99_s", s.first_token.quantile(0.99));
-  add("itl_p50_s", s.gap.quantile(0.5));
-  add("itl_p90_s", s.gap.quantile(0.9));
-  add("itl_p99_s", s.gap.quantile(0.99));
+  if (s.ttft_distribution.size() == 0) return;
+  add("ttft_p50_s", s.ttft_distribution.quantile(0.5));
+  add("ttft_p90_s", s.ttft_distribution.quantile(0.9));
+  add("ttft_p99_s", s.ttft_distribution.quantile(0.99));
+  add("itl_p50_s", s.itl_distribution.quantile(0.5));
+  add("itl_p90_s", s.itl_distribution.quantile(0.9));
+  add("itl_p99_s", s.itl_distribution.quantile(0.99));
   add("e2e_p99_s", s.e2e_quantile(0.99));
 }
 
@@ -464,7 +464,7 @@ std::string bounds_only_text(const planned& p) {
       s +=
           cat("  They leave out ", listed(bounds.left_out, [](const auto& k) { return k; }), ".\n");
     }
-    if (p.request.targets.of_shares())
+    if (p.request.targets.has_percentiles())
       s += "  Targets on percentiles are held against the bounds of means.\n";
     if (!p.request.speculations.empty() || p.request.pools)
       s += "  They have neither speculative decoding nor disaggregated prefill.\n";
@@ -547,7 +547,7 @@ std::string plan_text(const planned& p, const json& object) {
          summary_text(summary_of_row(p, 0, object), false) + "\n";
   }
   return s + basis_text(p) +
-         (p.request.load.preempts && (p.request.pools || !p.request.speculations.empty())
+         (p.request.load.preemption_mode && (p.request.pools || !p.request.speculations.empty())
               ? "Points with drafts or pools let in no more requests than fit, and evict none.\n"
               : "") +
          "Whether a precision keeps the answers good enough is not judged here.\n";

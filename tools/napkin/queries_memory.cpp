@@ -115,7 +115,7 @@ struct kv_capacity {
     const pm::basic_prefix_levels<T> shared = shared_of(in);
     if (!shared.empty() || !in.has("weight_bytes")) {
       pm::detail::check_shared(shared, context, "fewer than the context");
-      return pm::detail::capacity_sharing(d, budget, shared, context, block_size);
+      return pm::detail::shared_prefix_capacity(d, budget, shared, context, block_size);
     }
     return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
   }

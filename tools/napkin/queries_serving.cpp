@@ -103,9 +103,9 @@ struct serving {
     outcome<T> out = outcome_of(in, s, T(1.0));
     out.pools = true;
     out.add("transfer_s", "transfer of a prompt's cache", s.transfer);
-    out.add("prefill_busy", "prefill pool, share in use", s.prefill_busy);
-    out.add("transfer_busy", "link, share in use", s.transfer_busy);
-    out.add("decode_busy", "decode pool, share in use", s.decode_busy);
+    out.add("prefill_busy", "prefill pool, share in use", s.prefill_utilisation);
+    out.add("transfer_busy", "link, share in use", s.transfer_utilisation);
+    out.add("decode_busy", "decode pool, share in use", s.decode_utilisation);
     out.add("balanced_ratio", "replicas that prefill, for one that decodes", s.balanced_ratio);
     note_sums(out, d.decode.deployment, d.prefill.deployment, l, T(s.batch / d.decode.replicas),
               mode);
@@ -142,7 +142,7 @@ struct serving {
     add_latencies(out, static_cast<const pm::basic_serving_estimate<T>&>(s));
     const auto throughput = copies * s.throughput;
     out.add("requests_per_s", "requests", throughput);
-    if (s.first_token.size() > 0) {
+    if (s.ttft_distribution.size() > 0) {
       out.add("goodput_requests_per_s", "  within the limits",
               share_within(in, static_cast<const pm::basic_serving_estimate<T>&>(s)) * throughput);
     }
@@ -173,7 +173,7 @@ struct serving {
   static void add_hits(outcome<T>& out, const pm::basic_deployment<T>& d,
                        const pm::basic_service_load<T>& l) {
     if (l.shared.empty()) return;
-    out.add("prefix_hit", "share of a prompt that is found", pm::found_of(d, l).prefix_hit);
+    out.add("prefix_hit", "share of a prompt that is found", pm::resolve_prefix_hit(d, l).prefix_hit);
   }
 
   /// What comes from the host, beside computing the same tokens anew.
@@ -182,8 +182,8 @@ struct serving {
                         const pm::basic_service_load<T>& l, const Serve& serve) {
     using pm::mid;
     if (!l.host || (!(mid(l.host->hit) > 0.0) && !l.host->memory)) return;
-    pm::basic_service_load<T> anew = pm::found_of(d, l);
-    const auto fetch = pm::prefix_fetch_of(d, anew).each;
+    pm::basic_service_load<T> anew = pm::resolve_prefix_hit(d, l);
+    const auto fetch = pm::prefix_fetch_of(d, anew).transfer_time;
     const auto cached = serve(anew).prefill.time;
     anew.prefix_hit -= anew.host->hit;
     anew.host.reset();
@@ -199,8 +199,8 @@ struct serving {
   template <pm::Scalar T, class S>
   static void add_preemptions(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
     using pm::mid;
-    if (!l.preempts || s.first_token.size() == 0) return;
-    out.add("evictions", "evictions of a request", s.preemption_effect);
+    if (!l.preemption_mode || s.ttft_distribution.size() == 0) return;
+    out.add("evictions", "evictions of a request", s.preemptions_per_request);
     if (mid(l.output_tokens) < 500.0 || mid(l.output_tokens) > 2000.0)
       out.notes.push_back({"preemption", "the law was checked for answers of 500 to 2000 tokens"});
   }
@@ -225,7 +225,7 @@ struct serving {
       const double rate = copies * pm::largest_rate(share, *targets, serve).value();
       out.facts["largest_rate_requests_per_s"] = number_json("largest_rate_requests_per_s", rate);
       std::string text = pm::to_string(rate, pm::exponents_of<pm::request_rate<>>(), 4);
-      if (share.preempts) {
+      if (share.preemption_mode) {
         text += ", without evictions, which are of a concurrency";
         out.facts["largest_rate_leaves_out"] = {"preemption"};
       }
@@ -259,18 +259,18 @@ struct serving {
   /// Means, and of a prediction percentiles: a bound has no distribution.
   template <pm::Scalar T>
   static void add_latencies(outcome<T>& out, const pm::basic_serving_estimate<T>& s) {
-    const bool predicted = s.first_token.size() > 0;
+    const bool predicted = s.ttft_distribution.size() > 0;
     out.add("ttft_s", "time to first token", s.ttft);
     if (predicted) {
-      out.add("ttft_p50_s", "  p50", number_of(s.first_token.quantile(0.5)));
-      out.add("ttft_p90_s", "  p90", number_of(s.first_token.quantile(0.9)));
-      out.add("ttft_p99_s", "  p99", number_of(s.first_token.quantile(0.99)));
+      out.add("ttft_p50_s", "  p50", number_of(s.ttft_distribution.quantile(0.5)));
+      out.add("ttft_p90_s", "  p90", number_of(s.ttft_distribution.quantile(0.9)));
+      out.add("ttft_p99_s", "  p99", number_of(s.ttft_distribution.quantile(0.99)));
     }
     out.add("itl_s", "inter-token latency", s.itl);
     if (predicted) {
-      out.add("itl_p50_s", "  p50", number_of(s.gap.quantile(0.5)));
-      out.add("itl_p90_s", "  p90", number_of(s.gap.quantile(0.9)));
-      out.add("itl_p99_s", "  p99", number_of(s.gap.quantile(0.99)));
+      out.add("itl_p50_s", "  p50", number_of(s.itl_distribution.quantile(0.5)));
+      out.add("itl_p90_s", "  p90", number_of(s.itl_distribution.quantile(0.9)));
+      out.add("itl_p99_s", "  p99", number_of(s.itl_distribution.quantile(0.99)));
     }
     out.add("e2e_s", "whole request", s.e2e);
     if (predicted) out.add("e2e_p99_s", "  p99", number_of(s.e2e_quantile(0.99)));
@@ -283,7 +283,7 @@ struct serving {
     if (in.has("itl_limit_s") && mid(s.itl.value()) > in.plain("itl_limit_s")) return 0.0;
     if (!in.has("ttft_limit_s")) return 1.0;
     if (pm::is_overloaded(s)) return 0.0;
-    return s.first_token.share_within(in.plain("ttft_limit_s") * pm::second);
+    return s.ttft_distribution.share_within(in.plain("ttft_limit_s") * pm::second);
   }
 
   /// Where one copy has too many arrivals: those of all copies, and the most that are feasible. A

@@ -214,7 +214,7 @@ perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
   if (!in.has("concurrency") && !in.has("requests_per_s"))
     in.missing("concurrency", "or requests_per_s");
   perfmodel::basic_service_load<T> l = load_of(in);
-  l.first_tokens = in.number("stream_interval");
+  l.stream_interval = in.number("stream_interval");
   l.batching_wait_iterations = in.number("held_iterations");
   return l;
 }

@@ -55,7 +55,7 @@ pm::service_run run_of(const json& object) {
   }
   run.load = load_of(in);
   const auto has_key = [](const char* key) { return serving_query().find(key) != nullptr; };
-  if (has_key("stream_interval")) run.load.first_tokens = in.number("stream_interval");
+  if (has_key("stream_interval")) run.load.stream_interval = in.number("stream_interval");
   if (has_key("held_iterations")) run.load.batching_wait_iterations = in.number("held_iterations");
   double copies = spread ? 1.0 : groups;
   if (run.load.is_closed()) copies = std::min(copies, run.load.concurrency());
@@ -175,7 +175,7 @@ std::optional<double> spread_in(const json_field& f, std::string_view key) {
     for (const json_field& x : f[key].list()) {
       if (x.number() >= 1.0) lengths.push_back(x.number());
     }
-    if (lengths.size() > 1) return pm::lengths_of(lengths).cv;
+    if (lengths.size() > 1) return pm::length_statistics_of(lengths).cv;
   }
   if (!has_number(f, "random_range_ratio") || !f.has("random_input_len")) return {};
   const double r = f["random_range_ratio"].number({.least = 0.0, .most = 1.0});

@@ -43,7 +43,7 @@ class asked_passes {
 
   decoding found() {
     const pm::deployment& d = x_.deployment;
-    const pm::service_load l = policy_ ? pm::found_of(d, x_.load) : x_.load;
+    const pm::service_load l = policy_ ? pm::resolve_prefix_hit(d, x_.load) : x_.load;
     const auto pass = [&](const pm::deployment& of, const pm::iteration& i) {
       const pm::estimate e = time_of_step(of, i, policy_);
       if (&of == &d) asked_.emplace_back(i, e.time.value());
@@ -67,11 +67,10 @@ class asked_passes {
   pm::serving_estimate served(const pm::service_load& load, const Round& round) {
     found_.load = load;
     if (!policy_) return pm::detail::steady_state(x_.deployment, load, round);
-    pm::detail::service_prediction<double, Round> service(
+    const auto service = pm::detail::predict_service(
         x_.deployment, load, pm::detail::engine_terms<double>(*policy_), round);
-    const pm::serving_estimate e = service.estimate();
-    found_.flow = {service.terms(), service.passes(), service.state()};
-    return e;
+    found_.flow = {service.terms, service.steps, service.state};
+    return service.estimate;
   }
 
   void find_decode() {
@@ -92,10 +91,10 @@ class asked_passes {
     pm::iteration as_asked = found_.prompt;
     double chunks = 1.0;
     if (found_.flow) {
-      as_asked = found_.flow->passes.with_prefill;
-      chunks = computed_tokens(l) / as_asked.prefill_tokens;
+      as_asked = found_.flow->passes.prefill_iteration;
+      chunks = uncached_tokens(l) / as_asked.prefill_tokens;
     } else if (l.chunk_tokens) {
-      as_asked.prefill_tokens = chunk_of(l);
+      as_asked.prefill_tokens = mean_chunk(l);
       chunks = chunks_of(l);
     } else {
       return;
@@ -105,7 +104,7 @@ class asked_passes {
                         i.prefill_sequences == as_asked.prefill_sequences;
       if (same && (!found_.flow || i.batch == as_asked.batch)) found_.prompt = i;
     }
-    found_.prefill_steps = iterations_through(chunks, x_.deployment.layout.pipeline);
+    found_.prefill_steps = pipelined_chunk_steps(chunks, x_.deployment.layout.pipeline);
   }
 
   const served_load& x_;
@@ -122,20 +121,20 @@ std::string share_of_time(double share, double seconds) {
 /// What prompts of others add to the mean gap, and what evictions do, from the parts of its distribution.
 void add_others(summary_part& part, const served_load& x, const decoding& found) {
   const flow_of_service& flow = *found.flow;
-  const auto& gap = flow.state.gap;
+  const auto& gap = flow.state.itl;
   const pm::prefill_steps& p = flow.passes;
   const double whole = gap.mean().value();
-  const bool preempts = found.load.preempts && gap.size() > 2;
+  const bool preempts = found.load.preemption_mode && gap.size() > 2;
   const double away = preempts ? gap[2].weight : 0.0;
   double without_evictions = whole;
   if (preempts) {
     const double last = gap[2].from.value() + gap[2].tail.value();
     without_evictions = (whole - away * last) / (1.0 - away);
   }
-  const double stall = p.stall.value(), next = p.next.value();
-  const double all = without_evictions - p.decode.value();
+  const double stall = p.decode_stall.value(), next = p.marginal_prefill_time.value();
+  const double all = without_evictions - p.decode_time.value();
   if (gap.size() > 1 && all > 1e-9 * whole) {
-    const bool chunked = flow.terms.kind == pm::scheduling::mixed_chunks && p.chunks > 1.0;
+    const bool chunked = flow.terms.scheduler == pm::scheduling::mixed_chunks && p.chunks > 1.0;
     const double stalled = gap[1].weight / (1.0 - away);
     const double more = !chunked && next > 0.0 ? (all - stalled * stall) / next : 0.0;
     const double met = chunked ? all / stall : stalled + more;
@@ -143,25 +142,25 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
     if (more > 1e-9) how += " + " + share_of_time(more, next);
     add_step(part, {others_prompts, how, all, others_prompts});
     std::string text = cat("prompts of others: ", digits(met), " begin in a gap");
-    if (x.load.is_closed() && !found.load.preempts) {
+    if (x.load.is_closed() && !found.load.preemption_mode) {
       const auto& loop = std::get<pm::closed_loop>(found.load.arrivals);
-      const double others = std::min(loop.concurrency, flow.terms.room) - 1.0;
+      const double others = std::min(loop.concurrency, flow.terms.max_running) - 1.0;
       const double seen =
           loop.requests ? 1.0 - std::min(1.0, (others + 1.0) / *loop.requests) : 1.0;
-      if (std::fabs(others * seen / flow.terms.gaps() - met) < 1e-6 * met)
+      if (std::fabs(others * seen / flow.terms.intervals() - met) < 1e-6 * met)
         text += cat(" = ", seen < 1.0 ? digits(seen) + " x " : "", digits(others), " / ",
-                    digits(flow.terms.gaps()));
+                    digits(flow.terms.intervals()));
     }
     if (!chunked) {
       const bool by_chance = stalled < 1.000001 * -std::expm1(-met);
       const std::string share = by_chance ? cat("1 - exp(-", digits(met), ")")
-                                          : cat(digits(met), " / ", digits(p.together));
+                                          : cat(digits(met), " / ", digits(p.prefills_per_step));
       text += cat(", any in ", share, " = ", digits(100.0 * stalled), " % of them");
     }
-    text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.alone.value()));
-    if (flow.terms.kind == pm::scheduling::mixed_chunks) {
-      const double times = (p.alone.value() - stall) / p.decode.value();
-      text += cat(" less ", digits(times), " x ", time_text(p.decode.value()));
+    text += cat("; one adds ", time_text(stall), " (a prompt ", time_text(p.prefill_time.value()));
+    if (flow.terms.scheduler == pm::scheduling::mixed_chunks) {
+      const double times = (p.prefill_time.value() - stall) / p.decode_time.value();
+      text += cat(" less ", digits(times), " x ", time_text(p.decode_time.value()));
     }
     part.amounts.push_back(text + ")" +
                            (more > 1e-9 ? cat(", each after it ", time_text(next)) : ""));
@@ -170,42 +169,42 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
 }
 
 /// What is behind other prompts, as detail::behind has it; "" where they queue for the budget.
-std::string behind_text(const pm::prefill_steps& p, const pm::first_token_terms& first) {
-  const double others = first.beside;
-  const double joined = std::min(others, p.together - 1.0);
-  const double time = 0.5 * others * p.packed.value() + 0.5 * joined * p.next.value();
-  if (std::fabs(time - first.behind.value()) > 1e-6 * time) return "";
-  std::string s = cat(digits(others), " / 2 x ", time_text(p.packed.value()));
-  if (joined > 0.0) s += cat(" + ", digits(joined), " / 2 x ", time_text(p.next.value()));
+std::string behind_text(const pm::prefill_steps& p, const pm::ttft_terms& first) {
+  const double others = first.coscheduled_prefills;
+  const double joined = std::min(others, p.prefills_per_step - 1.0);
+  const double time = 0.5 * others * p.saturated_prefill_time.value() + 0.5 * joined * p.marginal_prefill_time.value();
+  if (std::fabs(time - first.prefill_queueing.value()) > 1e-6 * time) return "";
+  std::string s = cat(digits(others), " / 2 x ", time_text(p.saturated_prefill_time.value()));
+  if (joined > 0.0) s += cat(" + ", digits(joined), " / 2 x ", time_text(p.marginal_prefill_time.value()));
   return s;
 }
 
 /// What a prompt takes beside its own passes until the first token.
 void add_waits(summary_part& part, const decoding& found) {
   const flow_of_service& flow = *found.flow;
-  const pm::first_token_terms& first = flow.state.first;
-  const double gap = flow.state.gap.mean().value();
-  add_step(part, {"host of a request", "", first.host.value(), by_host});
-  const double let_by = first.iterations * gap;
-  std::string how = let_by > 0.0 ? cat(digits(first.iterations), " x ", time_text(gap)) : "";
-  const double found_s = first.joining.value() - let_by;  // what is left of the one that it finds
+  const pm::ttft_terms& first = flow.state.ttft_terms;
+  const double gap = flow.state.itl.mean().value();
+  add_step(part, {"host of a request", "", first.frontend_time.value(), by_host});
+  const double let_by = first.scheduling_steps * gap;
+  std::string how = let_by > 0.0 ? cat(digits(first.scheduling_steps), " x ", time_text(gap)) : "";
+  const double found_s = first.scheduling_delay.value() - let_by;  // what is left of the one that it finds
   if (found_s > 1e-6 * let_by) how += cat(how.empty() ? "" : " + ", time_text(found_s));
-  add_step(part, {joining, how, first.joining.value(), joining});
+  add_step(part, {joining, how, first.scheduling_delay.value(), joining});
   add_step(part,
-           {"behind others", behind_text(flow.passes, first), first.behind.value(), other_prompts});
+           {"behind others", behind_text(flow.passes, first), first.prefill_queueing.value(), other_prompts});
   how.clear();
   if (found.load.is_closed()) {
-    const double waiting = found.load.concurrency() - flow.terms.room;
+    const double waiting = found.load.concurrency() - flow.terms.max_running;
     const double rate = flow.state.throughput.value();
-    if (std::fabs(waiting / rate - first.place.value()) < 1e-6 * first.place.value())
+    if (std::fabs(waiting / rate - first.admission_delay.value()) < 1e-6 * first.admission_delay.value())
       how = cat(digits(waiting), " / ", with_unit(flow.state.throughput));
   }
-  add_step(part, {for_a_place, how, first.place.value(), for_a_place});
-  add_step(part, {"prefix from host", "", first.fetch.value(), "host's link"});
+  add_step(part, {for_a_place, how, first.admission_delay.value(), for_a_place});
+  add_step(part, {"prefix from host", "", first.kv_fetch.value(), "host's link"});
   const double wave = found.service.ttft.value() - part.time_s;
   if (wave > 1e-9 * part.time_s) {
-    const auto& of_wave = flow.state.first_token[0];
-    const double mean = of_wave.from.value() + 0.5 * of_wave.spread.value();
+    const auto& of_wave = flow.state.ttft[0];
+    const double mean = of_wave.from.value() + 0.5 * of_wave.range.value();
     how = cat(digits(100.0 * of_wave.weight), " % x (", time_text(mean), " - ",
               time_text(part.time_s), ")");
     if (std::fabs(of_wave.weight * (mean - part.time_s) - wave) > 1e-6 * wave) how.clear();
@@ -216,21 +215,21 @@ void add_waits(summary_part& part, const decoding& found) {
 /// "TTFT = own (host 10.13 ms + ... + prompt 120.7 ms) + delay 15.3 ms + place 0 s = 207.6 ms".
 std::string formula_text(const decoding& found) {
   const flow_of_service& flow = *found.flow;
-  const pm::first_token_terms& first = flow.state.first;
-  const double engine = flow.terms.prompt_time, prompt = flow.passes.alone.value();
+  const pm::ttft_terms& first = flow.state.ttft_terms;
+  const double engine = flow.terms.prefill_slowdown, prompt = flow.passes.prefill_time.value();
   const auto time = [](const pm::duration<>& t) { return time_text(t.value()); };
   const auto more = [&](const char* name, double t) {
     return t > 0.0 ? cat(" + ", name, " ", time_text(t)) : std::string();
   };
   std::string s =
-      cat("TTFT = own (host ", time(first.host), more("passes let by", first.joining.value()),
+      cat("TTFT = own (host ", time(first.frontend_time), more("passes let by", first.scheduling_delay.value()),
           " + prompt ", time_text(prompt));
   if (engine != 1.0 && flow.passes.chunks == 1.0)
     s += cat(" = ", digits(engine), " x ", time_text(prompt / engine));
-  s += cat(") + delay ", time(first.behind), " + place ", time(first.place),
-           more("fetch", first.fetch.value()));
+  s += cat(") + delay ", time(first.prefill_queueing), " + place ", time(first.admission_delay),
+           more("fetch", first.kv_fetch.value()));
   const double sum =
-      (first.host + first.joining + first.behind + first.place + first.fetch).value() + prompt;
+      (first.frontend_time + first.scheduling_delay + first.prefill_queueing + first.admission_delay + first.kv_fetch).value() + prompt;
   const double all = found.service.ttft.value();
   return s + more("first wave", all - sum > 1e-9 * all ? all - sum : 0.0) +
          cat(" = ", time_text(all));
@@ -244,14 +243,14 @@ summary_part prompt_part(const served_load& x, const decoding& found,
   part.what = cat(std::fabs(n - 1.0) < 1e-9 ? "" : digits(n) + " x ", pass_text(found.prompt));
   if (found.flow) {
     const flow_of_service& flow = *found.flow;
-    const double kernels = part.time_s, engine = flow.terms.prompt_time;
+    const double kernels = part.time_s, engine = flow.terms.prefill_slowdown;
     // With drafts a pass has what drafts of the prompt as well.
     const double whole =
-        pm::detail::computed_tokens(found.load) / flow.passes.with_prefill.prefill_tokens;
+        pm::detail::uncached_tokens(found.load) / flow.passes.prefill_iteration.prefill_tokens;
     const double last =
         (flow.passes.chunks - whole) *
-        (flow.terms.kind == pm::scheduling::mixed_chunks ? flow.passes.decode.value() : 0.0);
-    const double passes = (flow.passes.alone.value() - last) / engine;
+        (flow.terms.scheduler == pm::scheduling::mixed_chunks ? flow.passes.decode_time.value() : 0.0);
+    const double passes = (flow.passes.prefill_time.value() - last) / engine;
     add_step(part,
              {"drafts", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0, "drafts"});
     add_step(part, {with_prefills, cat("(", digits(engine), " - 1) x ", time_text(passes)),
@@ -319,7 +318,7 @@ summary_part answers_of_pool(const served_load& x, const terms_of_screen& policy
   const pm::iteration decode{alone ? 1.0 : std::max(1.0, s.batch / d.decode.replicas),
                              pm::detail::mean_context(x.load)};
   terms_of_screen steady;
-  if (policy) steady = pm::detail::uninterrupted(*policy, on.serving_engine);
+  if (policy) steady = pm::detail::decode_pool_policy(*policy, on.serving_engine);
   summary_part part = pass_of(on, decode, steady);
   part.name = "decode pool: inter-token latency";
   part.what = pass_text(decode) + pool_text(d.decode, mixed);
@@ -333,7 +332,7 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
                              const pm::disaggregated_estimate& s, bool mixed) {
   const pm::disaggregated& d = *x.pools;
   const pm::deployment& on = d.prefill.deployment;
-  const pm::iteration prompt = pm::detail::unloaded_prefill(pm::found_of(on, x.load));
+  const pm::iteration prompt = pm::detail::unloaded_prefill(pm::resolve_prefix_hit(on, x.load));
   summary_part part = pass_of(on, prompt, policy);
   part.name = "prefill pool: time to first token";
   part.what = pass_text(prompt) + pool_text(d.prefill, mixed);
@@ -343,15 +342,15 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
                     (engine - 1.0) * passes, with_prefills});
     add_step(part, {"host of a request", "", policy->engine.request_cpu_time.value(), by_host});
   }
-  add_step(part, {"rest of the transfer", "", s.exposed.value(), "the link between pools"});
+  add_step(part, {"rest of the transfer", "", s.exposed_transfer.value(), "the link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
   part.amounts.push_back(cat("cache of a prompt, from one GPU: ",
                              with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())),
                              " / ", with_unit(d.link.per_device), " = ", time_text(sent),
                              d.link.streamed ? ", sent layer by layer" : ""));
-  part.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_busy), " %, link ",
-                             digits(100.0 * s.transfer_busy), " %, decode pool ",
-                             digits(100.0 * s.decode_busy), " %"));
+  part.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_utilisation), " %, link ",
+                             digits(100.0 * s.transfer_utilisation), " %, decode pool ",
+                             digits(100.0 * s.decode_utilisation), " %"));
   const double wait = s.ttft.value() - part.time_s;
   if (wait > 1e-9 * part.time_s) {
     add_step(part, {"others, a place", "", wait, other_prompts});

@@ -45,17 +45,17 @@ std::vector<comparison> leviathan(const std::string& folder) {
 /// first position's and one of all later ones, fitted on the other text; runs of copies.
 std::vector<comparison> traced_tokens(const std::string& folder) {
   std::vector<comparison> out;
-  const std::vector<published::traced_drafts> all = published::traces_of_drafts(folder);
-  for (const published::traced_drafts& t : all) {
+  const std::vector<published::traced_speculation> all = published::traces_of_speculation(folder);
+  for (const published::traced_speculation& t : all) {
     const double first = t.by_position()[0];
-    const double later = published::same_drafts_elsewhere(all, t).later_acceptance();
+    const double later = published::same_drafter_elsewhere(all, t).later_acceptance();
     for (const int k : published::traced_lengths) {
       comparison c;
       c.table = "SpecDecode-Bench";
       c.device = cat(t.text, ", ", t.proposer);
       c.shape = cat("draft of ", k);
       c.unit = "token";
-      c.measured = t.tokens_per_pass(k);
+      c.measured = t.tokens_per_step(k);
       c.size = k;
       const auto add = [&](const char* quantity, const char* by,
                            const emitted_tokens_per_round<double>& e) {
@@ -68,7 +68,7 @@ std::vector<comparison> traced_tokens(const std::string& folder) {
       add(two_acceptances, "emitted_tokens",
           emitted_tokens(basic_acceptance<double>(first, later), k));
       add(runs, "emitted_tokens_of_runs",
-          emitted_tokens_of_runs(std::span<const double>(t.kept_at), k));
+          emitted_tokens_of_runs(std::span<const double>(t.accepted_at), k));
     }
   }
   return out;

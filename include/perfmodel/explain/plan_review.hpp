@@ -136,7 +136,7 @@ class plan_reviewer {
       if (p_.replicas == 1) return plan_constraint::load;
       fuller = per_replica(q_.load, p_.replicas - 1);
       fuller.chunk_tokens = own.chunk_tokens;
-      fuller.preempts = own.preempts;
+      fuller.preemption_mode = own.preemption_mode;
       fuller.batch_limit = q_.load.batch_limit;
     }
     const serving_estimate s = serve({}, fuller);

@@ -87,23 +87,18 @@ struct architecture_facts {
 };
 
 namespace sources {
+// clang-format off
 inline constexpr source ptx_mma{basis::vendor, "NVIDIA PTX ISA, mma: 16 rows"};
-inline constexpr source ptx_wgmma{basis::vendor,
-                                  "NVIDIA PTX ISA, wgmma and tcgen05.mma: at least 64 rows"};
+inline constexpr source ptx_wgmma{basis::vendor, "NVIDIA PTX ISA, wgmma and tcgen05.mma: at least 64 rows"};
 inline constexpr source like_blackwell{basis::assumed, "as on data-centre Blackwell"};
-inline constexpr source a100_l2{
-    basis::vendor, "NVIDIA A100 whitepaper, \"A100 L2 Cache\": two partitions, as in later dies"};
+inline constexpr source a100_l2{basis::vendor, "NVIDIA A100 whitepaper, \"A100 L2 Cache\": two partitions, as in later dies"};
 inline constexpr source one_l2{basis::assumed, "no maker speaks of partitions of this L2"};
-inline constexpr source exponentials{
-    basis::vendor, "NVIDIA CUDA programming guide, throughput of native arithmetic instructions"};
-inline constexpr source cdna_mfma{
-    basis::vendor, "AMD Instinct MI300 and CDNA 4 ISA, V_MFMA: 16 or 32 rows and columns"};
-inline constexpr source cdna_l2{
-    basis::vendor, "AMD GPU specifications, rocm.docs.amd.com: an L2 in each of eight dies"};
-inline constexpr source cdna_exponentials{
-    basis::assumed, "a quarter of the 64 lanes of a compute unit, as on GCN; twice that on CDNA 4"};
-inline constexpr source exponentials_assumed{
-    basis::assumed, "16, as on Hopper: Shah et al., FlashAttention-3, 2024, section 3.1"};
+inline constexpr source exponentials{basis::vendor, "NVIDIA CUDA programming guide, throughput of native arithmetic instructions"};
+inline constexpr source cdna_mfma{basis::vendor, "AMD Instinct MI300 and CDNA 4 ISA, V_MFMA: 16 or 32 rows and columns"};
+inline constexpr source cdna_l2{basis::vendor, "AMD GPU specifications, rocm.docs.amd.com: an L2 in each of eight dies"};
+inline constexpr source cdna_exponentials{basis::assumed, "a quarter of the 64 lanes of a compute unit, as on GCN; twice that on CDNA 4"};
+inline constexpr source exponentials_assumed{basis::assumed, "16, as on Hopper: Shah et al., FlashAttention-3, 2024, section 3.1"};
+// clang-format on
 }  // namespace sources
 
 namespace detail {

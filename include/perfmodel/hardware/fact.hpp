@@ -1,7 +1,9 @@
 // A hardware value that knows where it comes from.
 #pragma once
 
+#include <concepts>
 #include <perfmodel/units/constants.hpp>
+#include <type_traits>
 
 namespace perfmodel {
 
@@ -53,7 +55,14 @@ class fact : public Q {
   using quantity_type = Q;
   constexpr fact() = default;
   constexpr fact(const Q& q) : fact(q, given_by_caller) {}
+  /// A plain number, for facts without a unit: `.sms = 64`.
+  template <class N>
+    requires(std::is_arithmetic_v<N> && !std::same_as<N, bool> &&
+             std::same_as<Q, number<typename Q::value_type>>)
+  constexpr fact(N n) : fact(Q(static_cast<typename Q::value_type>(n))) {}
   constexpr fact(const Q& q, const source& s) : Q(q), from_(&s) {}
+  /// Deleted: a fact keeps the address of its source, so a temporary would dangle.
+  fact(const Q& q, const source&& temporary) = delete;
   constexpr const source& from() const { return *from_; }
   constexpr const Q& quantity() const { return *this; }
   constexpr bool is_stated() const { return from_->how != basis::not_stated; }

@@ -177,7 +177,7 @@ template <Scalar T, class Attention>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Attention& x,
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
-  return detail::time_of_attention(a, x, detail::demand_of_valid(x),
+  return detail::time_of_attention(a, x, demand_of(valid_operator{x}),
                                    detail::calibration_view_for(x, c), conditions,
                                    detail::no_terms{})
       .time;
@@ -190,7 +190,7 @@ constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Strea
                                       const basic_calibrated<T>& c,
                                       const basic_call_conditions<T>& conditions) {
   if (conditions.cache != cache_state::cold) return calibrated_estimate(a, x, c, conditions).time;
-  return detail::elementwise_time(a, detail::demand_of_valid(x), detail::streamed_elements(x), {},
+  return detail::elementwise_time(a, demand_of(valid_operator{x}), detail::streamed_elements(x), {},
                                   T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
 }
 

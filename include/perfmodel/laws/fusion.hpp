@@ -4,6 +4,8 @@
 #include <perfmodel/operators/demand.hpp>
 #include <perfmodel/units/constants.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Savings of a fusion.
@@ -110,3 +112,5 @@ constexpr T attention_fusion_ratio(const T& sequence, const T& head_dim) {
 PERFMODEL_WHOLE_NUMBERS(attention_fusion_ratio)
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

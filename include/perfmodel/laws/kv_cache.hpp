@@ -8,6 +8,8 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Weights of P parameters in a format over N ranks: P b / N.
@@ -165,3 +167,5 @@ constexpr T paging_tax(const duration<T>& table_latency, const duration<T>& gath
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

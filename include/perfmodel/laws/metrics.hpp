@@ -5,6 +5,8 @@
 #include <perfmodel/laws/scaling.hpp>
 #include <perfmodel/operators/demand.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// MFU = useful FLOP / (time x peak). Source: Chowdhery et al., "PaLM", 2022, appendix B. Useful
@@ -130,3 +132,5 @@ constexpr duration<T> end_to_end(const duration<T>& first_token,
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

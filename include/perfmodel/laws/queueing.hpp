@@ -1,4 +1,4 @@
-// Queues: M/M/1, M/D/1, M/G/1, G/G/1, M/M/c, and the equilibrium batch of decoding.
+// Queues: M/M/1, M/D/1, M/G/1, G/G/1, M/M/c, G/G/c, closed networks, and a decode batch.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -8,17 +8,17 @@
 
 namespace perfmodel {
 
-/// A queue in steady state. Overload (arrivals >= what the servers complete) is a result:
-/// `feasible` says so, utilisation stands, and every time and count is 0. A scalar that stands for
-/// several values is overloaded where any of them is, so split a sweep at utilisation 1.
+/// A queue in steady state. Overload (utilisation >= 1) is a result: `feasible` is false,
+/// utilisation stays, and every time and count is 0. A scalar of several values is overloaded if
+/// any of them is, so split a sweep at utilisation 1.
 template <Scalar T = double>
 struct basic_queue_estimate {
-  T utilisation{};                            ///< share of the time that a server is busy
-  std::optional<T> probability_of_waiting{};  ///< probability that all servers are busy (M/M/c)
-  duration<T> wait{};                         ///< mean time in line
-  duration<T> time{};                         ///< mean time in line and in service
-  requests<T> waiting{};                      ///< mean number in line
-  requests<T> in_system{};                    ///< mean number in line and in service
+  T utilisation{};                            ///< share of time that a server is busy
+  std::optional<T> probability_of_waiting{};  ///< M/M/c: P(all servers are busy)
+  duration<T> wait{};                         ///< mean time in queue
+  duration<T> time{};                         ///< mean time in queue and in service
+  requests<T> waiting{};                      ///< mean number in queue
+  requests<T> in_system{};                    ///< mean number in queue and in service
   perfmodel::feasibility feasible{};
 };
 using queue_estimate = basic_queue_estimate<>;
@@ -36,6 +36,78 @@ constexpr feasibility overload(double needed, double available) {
 }
 
 }  // namespace detail
+
+/// Mean wait of a single-server queue at utilisation rho below 1:
+/// W = rho / (1 - rho) v S, with v = (Ca^2 + Cs^2) / 2 and S the mean service time. It is the
+/// formula of `gg1` for callers that bound rho themselves.
+/// Source: Pollaczek 1930, Khinchine 1932 (Poisson arrivals); Allen, "Probability, Statistics, and
+/// Queueing Theory", 1990, section 5.3 (Allen and Cunneen, other arrivals).
+/// Errors: none; the caller keeps rho below 1.
+/// Test: the wait of gg1 at the same utilisation.
+template <Scalar T>
+constexpr duration<T> single_server_wait(const T& utilisation,
+                                         const std::type_identity_t<T>& variation,
+                                         const duration<T>& service) {
+  return utilisation / (1.0 - utilisation) * variation * service;
+}
+
+/// Mean residual time of a renewal process seen at a random instant: E[X^2] / (2 E[X]) =
+/// (m + s^2 / m) / 2, with mean m and standard deviation s. In an M/G/1 queue with vacations an
+/// arrival at an idle server waits for the residual of a vacation.
+/// Source: Levy and Yechiali, "Utilization of idle time in an M/G/1 queueing system", Management
+/// Science 22(2), 1975.
+/// Errors: none. Test: half of a constant; all of an exponential.
+template <Scalar T>
+constexpr duration<T> mean_residual_time(const duration<T>& mean, const duration<T>& deviation) {
+  return 0.5 *
+         (mean + duration<T>::from_value(deviation.value() * deviation.value() / mean.value()));
+}
+
+/// Probability that an arrival waits in M/M/c, approximately: rho^(sqrt(2 (c + 1)) - 1). The mean
+/// wait is this over c (1 - rho), in service times.
+/// Source: Sakasegawa, "An approximation formula Lq = alpha rho^beta / (1 - rho)", Annals of the
+/// Institute of Statistical Mathematics 29, 1977.
+/// Errors: none; the caller keeps rho in (0, 1). c may be a fraction.
+/// Test: M/M/1 for one server; within 0.05 of Erlang's C for 2 to 16 servers, 0.5 to 0.95 busy.
+template <Scalar T>
+constexpr T sakasegawa_waiting_probability(const T& utilisation, const T& servers) {
+  using math::exp;
+  using math::log;
+  using math::sqrt;
+  return exp(T((sqrt(T(2.0 * (servers + 1.0))) - 1.0) * log(utilisation)));
+}
+
+/// Mean wait of G/G/c at utilisation rho below 1: W = v P / (1 - rho) S / c, with
+/// v = (Ca^2 + Cs^2) / 2, P Sakasegawa's probability of waiting in M/M/c, and S / c = `period` the
+/// mean time between completions of c busy servers.
+/// Source: Sakasegawa 1977; Allen and Cunneen, in Allen 1990, section 5.3 (the variation).
+/// Errors: none; the caller keeps rho in (0, 1).
+/// Test: single_server_wait for one server.
+template <Scalar T>
+constexpr duration<T> multi_server_wait(const T& utilisation, const T& servers, const T& variation,
+                                        const duration<T>& period) {
+  return variation * sakasegawa_waiting_probability(utilisation, servers) / (1.0 - utilisation) *
+         period;
+}
+
+/// Mean wait at one server of a closed network with N customers, service time S and think time Z.
+/// Schweitzer's approximate mean value analysis has the response time R = S (1 + (N - 1) R /
+/// (R + Z)), hence R = (x + sqrt(x^2 + 4 S Z)) / 2 with x = N S - Z. The wait is
+/// min(1, (1 + v^2) / 2) (R - S), v the coefficient of variation of S, and at least x - S, the
+/// wait at a saturated server.
+/// Source: Schweitzer, "Approximate analysis of multiclass closed networks of queues", 1979;
+/// Reiser and Lavenberg, JACM 27(2), 1980 (mean value analysis).
+/// Errors: none. Any unit of time serves, if S and Z have the same.
+/// Test: tests/unit/service_by_hand.cpp; saturated where N S exceeds Z by far.
+template <Scalar T>
+constexpr T schweitzer_wait(const T& customers, const T& service, const T& think_time,
+                            const T& variation) {
+  using math::sqrt;
+  const T excess = customers * service - think_time;
+  const T response = 0.5 * (excess + sqrt(T(excess * excess + 4.0 * (service * think_time))));
+  const T share = scalar_min(T(1.0), T((1.0 + variation * variation) / 2.0));
+  return scalar_max(scalar_max(T(share * (response - service)), T(excess - service)), T(0.0));
+}
 
 /// Mean wait = rho / (1 - rho) (Ca^2 + Cs^2) / 2 x service, Cx^2 the squared coefficient of
 /// variation of the times between arrivals and of the service times. Source: Kingman, "The single
@@ -55,8 +127,9 @@ constexpr basic_queue_estimate<T> gg1(const request_rate<T>& arrivals, const dur
     q.feasible = detail::overload(upper(arrivals.value()), 1.0 / upper(service.value()));
     return q;
   }
-  q.wait = named("wait", q.utilisation / (1.0 - q.utilisation) *
-                             (arrival_variation + service_variation) / 2.0 * service);
+  q.wait = named(
+      "wait",
+      single_server_wait(q.utilisation, T((arrival_variation + service_variation) / 2.0), service));
   q.time = named("time in system", q.wait + service);
   q.waiting = arrivals * q.wait;
   q.in_system = arrivals * q.time;
@@ -128,11 +201,10 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   return q;
 }
 
-/// Quantile of the wait in M/M/c. The wait is 0 with probability 1 - C and else exponential with
-/// mean service / (c - a), so it is max(0, ln(C / (1 - quantile))) x service / (c - a). Empty where
-/// the queue is overloaded.
-/// Errors: quantile outside [0, 1 - 1e-12]. Tests: the simulated queue; M/M/1 at rho = 0.9: the
-/// 99th percentile is 45 service times.
+/// Quantile q of the wait in M/M/c: max(0, ln(C / (1 - q))) service / (c - a). The wait is 0 with
+/// probability 1 - C, else exponential with mean service / (c - a). None if overloaded.
+/// Source: as mmc. Errors: a quantile outside [0, 1 - 1e-12].
+/// Test: the simulated queue; M/M/1 at rho = 0.9: the 99th percentile is 45 service times.
 template <Scalar T>
 constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arrivals,
                                                    const duration<T>& service, int servers,
@@ -147,13 +219,14 @@ constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arriva
                                             (static_cast<double>(servers) - offered)));
 }
 
-/// Equilibrium of a decode batch with a step time of `fixed` plus `per_sequence` for each sequence.
+/// Equilibrium of a decode batch under arrivals: a step takes `fixed` plus `per_sequence` for each
+/// sequence.
 template <Scalar T = double>
 struct basic_batch_equilibrium {
-  T batch{};           ///< sequences that decode at once, mean
-  duration<T> step{};  ///< time of one step, which is the inter-token latency
+  T batch{};           ///< mean number of sequences that decode
+  duration<T> step{};  ///< time of one step, the inter-token latency
   token_rate<T> demanded{};
-  token_rate<T> saturation{};  ///< what the largest batch delivers
+  token_rate<T> saturation{};  ///< token rate of the largest batch
   perfmodel::feasibility feasible{};
 };
 using batch_equilibrium = basic_batch_equilibrium<>;

@@ -7,6 +7,8 @@
 #include <perfmodel/units/named.hpp>
 #include <span>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 namespace detail {
@@ -237,3 +239,5 @@ constexpr auto continuous_batching_gain(const std::array<N, Count>& lengths) {
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

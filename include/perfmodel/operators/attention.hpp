@@ -5,6 +5,8 @@
 #include <perfmodel/operators/demand.hpp>
 #include <perfmodel/scalar/math.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Prefill attention of `tokens` new tokens per sequence over themselves and over `past` cached
@@ -26,6 +28,8 @@ struct basic_attention_prefill {
 
   constexpr T value_width() const { return value_dim.value_or(head_dim); }
   friend bool operator==(const basic_attention_prefill&, const basic_attention_prefill&) = default;
+
+  constexpr const char* name() const { return "attention_prefill"; }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -75,20 +79,39 @@ constexpr T pairs_seen(const basic_attention_prefill<T>& a, const T& tokens, con
   return a.window ? causal_pairs(tokens, past, *a.window) : causal_pairs(tokens, past);
 }
 
-/// demand_of, of valid fields.
+}  // namespace detail
+
+/// With S tokens, P past, d = head_dim, v = value_dim, and `pairs` scored per head and sequence:
+/// fused FLOP = 2 batch query_heads pairs (d + v), so 4 S^2 d per head, half of it when causal;
+/// DRAM bytes = b S query_heads (d + v) (queries in, results out) + b_kv keys kv_heads (d + v),
+/// each key and value once per KV head, so 4 S d b per head without grouping;
+/// keys = S + min(P, window - 1).
+/// Unfused: the whole S x (S + P) square in FLOP, and 4 b of it per query head in bytes: scores
+/// and probabilities, each written and read; three kernels.
+/// Sources: Dao et al., "FlashAttention", 2022, section 2.2 and algorithm 0; Shazeer, "Fast
+/// Transformer Decoding", 2019 (shared heads); Beltagy et al., "Longformer", 2020 (window).
+/// Leaves out: re-reads of keys and values (attention.hpp), writing the KV cache (kv_write),
+/// tiles half masked, the softmax unless softmax_flop says so.
+/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads, or where
+/// past or window come without causal.
+/// Tests: 34.9 GB unfused and 0.537 GB fused at 64 heads, S = 8192, d = 128; unfused / fused is
+/// exactly 1 + S / d; fused intensity is S / 2.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_attention_prefill<T>& a) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_attention_prefill<T>>& valid) {
+  const basic_attention_prefill<T>& a = valid.fields;
   const T &s = a.tokens, &past = a.past;
   const T &query_heads = a.query_heads, &kv_heads = a.kv_heads, &head_dim = a.head_dim;
-  divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
+  detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
   if (!a.causal && (upper(past) > 0.0 || a.window)) {
-    fail(error_code::inconsistent,
-         "past and window need causal attention: without a mask, cached tokens would change");
+    detail::fail(
+        error_code::inconsistent,
+        "past and window need causal attention: without a mask, cached tokens would change");
   }
   const T dims = head_dim + a.value_width();
   const T rows = a.batch * query_heads;
   const T square = s * (s + past);
-  const T pairs = named("pairs per head", a.causal && a.fused ? pairs_seen(a, s, past) : square);
+  const T pairs =
+      named("pairs per head", a.causal && a.fused ? detail::pairs_seen(a, s, past) : square);
   const T keys =
       named("keys per sequence", s + (a.window ? scalar_min(past, *a.window - 1.0) : past));
 
@@ -109,28 +132,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_attention_prefill<T>& a) {
   }
   d.l2 = d.dram;
   return d;
-}
-}  // namespace detail
-
-/// With S tokens, P past, d = head_dim, v = value_dim, and `pairs` scored per head and sequence:
-/// fused FLOP = 2 batch query_heads pairs (d + v), so 4 S^2 d per head, half of it when causal;
-/// DRAM bytes = b S query_heads (d + v) (queries in, results out) + b_kv keys kv_heads (d + v),
-/// each key and value once per KV head, so 4 S d b per head without grouping;
-/// keys = S + min(P, window - 1).
-/// Unfused: the whole S x (S + P) square in FLOP, and 4 b of it per query head in bytes: scores
-/// and probabilities, each written and read; three kernels.
-/// Sources: Dao et al., "FlashAttention", 2022, section 2.2 and algorithm 0; Shazeer, "Fast
-/// Transformer Decoding", 2019 (shared heads); Beltagy et al., "Longformer", 2020 (window).
-/// Leaves out: re-reads of keys and values (attention.hpp), writing the KV cache (kv_write),
-/// tiles half masked, the softmax unless softmax_flop says so.
-/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads, or where
-/// past or window come without causal.
-/// Tests: 34.9 GB unfused and 0.537 GB fused at 64 heads, S = 8192, d = 128; unfused / fused is
-/// exactly 1 + S / d; fused intensity is S / 2.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_attention_prefill<T>& a) {
-  require_valid(a, "attention_prefill");
-  return detail::demand_of_valid(a);
 }
 
 // How many bytes fused attention moves when keys and values do not stay on the chip.
@@ -178,3 +179,5 @@ constexpr T unfused_attention_accesses(const T& sequence, const T& head_dim) {
 PERFMODEL_WHOLE_NUMBERS(unfused_attention_accesses)
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

@@ -4,6 +4,8 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/operators/demand.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
@@ -22,6 +24,8 @@ struct basic_attention_decode {
 
   constexpr T value_width() const { return value_dim.value_or(head_dim); }
   friend bool operator==(const basic_attention_decode&, const basic_attention_decode&) = default;
+
+  constexpr const char* name() const { return "attention_decode"; }
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("batch"), s.batch...);
@@ -77,13 +81,23 @@ constexpr bytes<T> split_bytes(const T& rows, const T& value_dim, const T& split
 }
 PERFMODEL_WHOLE_NUMBERS(split_bytes)
 
-namespace detail {
-/// demand_of, of valid fields.
+/// With n = min(context, window), d = head_dim, v = value_dim:
+/// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;
+/// DRAM bytes per sequence = b_kv n kv_heads (d + v), read once per KV head, + the page table
+/// + b query_heads (d + v) for query and result + b_kv kv_heads (d + v) to store the new token.
+/// Partial results of a split stay in L2: written and read there, in a second kernel.
+/// Sources: Shazeer, "Fast Transformer Decoding", 2019, section 3; Kwon et al., 2023, section 4.1;
+/// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
+/// latency of pages; a window that starts within a block. `context` may be the batch's average.
+/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
+/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
+/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_attention_decode<T>& a) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_attention_decode<T>>& valid) {
+  const basic_attention_decode<T>& a = valid.fields;
   const T &batch = a.batch, &query_heads = a.query_heads, &kv_heads = a.kv_heads;
   const T& head_dim = a.head_dim;
-  divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
+  detail::divides(error_code::inconsistent, "kv_heads", kv_heads, "query_heads", query_heads);
   const T value_dim = a.value_width();
   const T seen = named("tokens seen", attended_tokens(a));
   const T rows = batch * query_heads;
@@ -103,24 +117,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_attention_decode<T>& a) {
   d.launches = 1.0 + scalar_min(a.splits - 1.0, T(1.0));
   return d;
 }
-}  // namespace detail
-
-/// With n = min(context, window), d = head_dim, v = value_dim:
-/// FLOP = 2 n query_heads (d + v) per sequence, so 4 n query_heads d;
-/// DRAM bytes per sequence = b_kv n kv_heads (d + v), read once per KV head, + the page table
-/// + b query_heads (d + v) for query and result + b_kv kv_heads (d + v) to store the new token.
-/// Partial results of a split stay in L2: written and read there, in a second kernel.
-/// Sources: Shazeer, "Fast Transformer Decoding", 2019, section 3; Kwon et al., 2023, section 4.1;
-/// Dao et al., "Flash-Decoding", 2023. Leaves out: the softmax; too few CTAs to fill the chip; the
-/// latency of pages; a window that starts within a block. `context` may be the batch's average.
-/// Errors: a dimension below 1; inconsistent where kv_heads does not divide query_heads.
-/// Tests: a 70B layer (64 and 8 heads of 128, bf16) reads 4,096 bytes a token, 8 FLOP/byte at most;
-/// equals attention_prefill of tokens = 1, past = context - 1 but for writing the cache.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_attention_decode<T>& a) {
-  require_valid(a, "attention_decode");
-  return detail::demand_of_valid(a);
-}
 
 // Multi-head latent attention in decode: all heads share one compressed cache line per token.
 
@@ -134,6 +130,8 @@ struct basic_mla_decode {
   storage_format kv_format = format;
   std::optional<T> block_size{};
   T splits = T(1.0);
+
+  constexpr const char* name() const { return "mla_decode"; }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -150,10 +148,18 @@ struct basic_mla_decode {
 };
 using mla_decode = basic_mla_decode<>;
 
-namespace detail {
-/// demand_of, of valid fields.
+/// FLOP = 2 context heads (2 latent + rope) per sequence: scores over latent + rope values, results
+/// over latent; DRAM bytes per sequence = b_kv context (latent + rope), once for all heads and for
+/// key and value alike, + the page table + b heads (2 latent + rope) for query and result
+/// + b_kv (latent + rope) to store the new token.
+/// Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.2 and appendix C.
+/// Leaves out: the absorbed projections themselves (GEMMs of heads x latent with the head's own
+/// dimensions), the softmax. Prefill is attention_prefill, head_dim = nope + rope, value_dim = v.
+/// Errors: a dimension below 1, rope negative.
+/// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_mla_decode<T>& a) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_mla_decode<T>>& valid) {
+  const basic_mla_decode<T>& a = valid.fields;
   const T &batch = a.batch, &context = a.context, &latent = a.latent;
   const T line = latent + a.rope;
   const T rows = batch * a.heads;
@@ -172,21 +178,7 @@ constexpr basic_demand<T> demand_of_valid(const basic_mla_decode<T>& a) {
   d.launches = 1.0 + scalar_min(a.splits - 1.0, T(1.0));
   return d;
 }
-}  // namespace detail
-
-/// FLOP = 2 context heads (2 latent + rope) per sequence: scores over latent + rope values, results
-/// over latent; DRAM bytes per sequence = b_kv context (latent + rope), once for all heads and for
-/// key and value alike, + the page table + b heads (2 latent + rope) for query and result
-/// + b_kv (latent + rope) to store the new token.
-/// Source: DeepSeek-AI, "DeepSeek-V2", 2024, section 2.1.2 and appendix C.
-/// Leaves out: the absorbed projections themselves (GEMMs of heads x latent with the head's own
-/// dimensions), the softmax. Prefill is attention_prefill, head_dim = nope + rope, value_dim = v.
-/// Errors: a dimension below 1, rope negative.
-/// Tests: DeepSeek-V3 caches 576 values a token, 1,152 bytes in bf16; 128 heads do 241.8 FLOP/byte.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_mla_decode<T>& a) {
-  require_valid(a, "mla_decode");
-  return detail::demand_of_valid(a);
-}
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

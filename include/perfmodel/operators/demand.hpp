@@ -83,6 +83,29 @@ constexpr const basic_demand<T>& demand_of(const basic_demand<T>& d) {
   return d;
 }
 
+/// An operator with valid fields. Its demand_of(valid_operator) is the law.
+template <class W>
+struct valid_operator {
+  const W& fields;
+};
+template <class W>
+valid_operator(const W&) -> valid_operator<W>;
+template <class W>
+inline constexpr bool is_valid_operator = false;
+template <class W>
+inline constexpr bool is_valid_operator<valid_operator<W>> = true;
+
+/// Checks the fields of an operator, then computes its demand.
+template <class W>
+  requires(!is_valid_operator<W>)
+&&requires(const valid_operator<W>& x) {
+  demand_of(x).matrix_flop;
+}
+constexpr auto demand_of(const W& w) {
+  require_valid(w, w.name());
+  return demand_of(valid_operator<W>{w});
+}
+
 template <class W>
 concept Workload = requires(const W& w) {
   demand_of(w).matrix_flop;

@@ -11,6 +11,8 @@ struct basic_embedding {
   T tokens{}, vocabulary{}, hidden{};
   number_format format = number_format::bf16;
 
+  constexpr const char* name() const { return "embedding"; }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("tokens"), s.tokens...);
@@ -21,10 +23,13 @@ struct basic_embedding {
 };
 using embedding = basic_embedding<>;
 
-namespace detail {
-/// demand_of, of valid fields.
+/// No FLOP; DRAM bytes = b tokens hidden read and written: the rows asked for, never the table.
+/// Source: each operand once. Leaves out: token numbers (4 bytes each), and that rows which come
+/// again may come from a cache. Errors: a dimension below 1.
+/// Test: one token of the 70B table (128,256 x 8,192) moves 32 KiB, not 2.1 GB.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_embedding<T>& e) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_embedding<T>>& valid) {
+  const basic_embedding<T>& e = valid.fields;
   const bytes<T> rows = named("row bytes", e.tokens * e.hidden * bytes_of(e.format));
   basic_demand<T> d;
   d.name = "embedding";
@@ -32,17 +37,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_embedding<T>& e) {
   d.dram = {rows, rows};
   d.l2 = d.dram;
   return d;
-}
-}  // namespace detail
-
-/// No FLOP; DRAM bytes = b tokens hidden read and written: the rows asked for, never the table.
-/// Source: each operand once. Leaves out: token numbers (4 bytes each), and that rows which come
-/// again may come from a cache. Errors: a dimension below 1.
-/// Test: one token of the 70B table (128,256 x 8,192) moves 32 KiB, not 2.1 GB.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_embedding<T>& e) {
-  require_valid(e, "embedding");
-  return detail::demand_of_valid(e);
 }
 
 /// Logits of `tokens` positions: in decode one per sequence, in prefill only the last is needed.

@@ -15,6 +15,8 @@ struct basic_gemm {
   storage_format weights = format;
   number_format output = format;
 
+  constexpr const char* name() const { return "gemm"; }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("m"), s.m...);
@@ -48,19 +50,6 @@ constexpr bytes<T> weight_bytes_of(const basic_gemm<T>& g) {
   return named("weight bytes", g.k * g.n * bytes_of(g.weights));
 }
 
-/// demand_of, of valid fields.
-template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
-  const gemm_needs<T> needs =
-      needs_of_gemm(g.m, g.n, g.k, bytes_of(g.format), weight_bytes_of(g), bytes_of(g.output));
-  basic_demand<T> d;
-  d.name = "gemm";
-  d.format = wider(g.format, g.weights.format);
-  d.matrix_flop = needs.matrix_flop;
-  d.dram = needs.dram;
-  d.l2 = d.dram;
-  return d;
-}
 }  // namespace detail
 
 /// FLOP = 2 m n k; DRAM bytes = b_a m k + b_w k n read + b_c m n written, each operand once.
@@ -69,9 +58,17 @@ constexpr basic_demand<T> demand_of_valid(const basic_gemm<T>& g) {
 /// Errors: m, n or k below 1. Tests: 4096^3 bf16 is 137.4 GFLOP and 1365.3 FLOP/byte; the twelve
 /// intensities of an FFN gate GEMM (k = 2048, n = 11008) at m = 1 .. 2048.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_gemm<T>& g) {
-  require_valid(g, "gemm");
-  return detail::demand_of_valid(g);
+constexpr basic_demand<T> demand_of(const valid_operator<basic_gemm<T>>& valid) {
+  const basic_gemm<T>& g = valid.fields;
+  const detail::gemm_needs<T> needs = detail::needs_of_gemm(
+      g.m, g.n, g.k, bytes_of(g.format), detail::weight_bytes_of(g), bytes_of(g.output));
+  basic_demand<T> d;
+  d.name = "gemm";
+  d.format = wider(g.format, g.weights.format);
+  d.matrix_flop = needs.matrix_flop;
+  d.dram = needs.dram;
+  d.l2 = d.dram;
+  return d;
 }
 
 }  // namespace perfmodel

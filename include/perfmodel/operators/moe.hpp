@@ -7,6 +7,8 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/scalar/scalar.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of
@@ -41,6 +43,8 @@ struct basic_moe_ffn {
   storage_format weights = format;
   bool gated = true;
   bool fused = true;
+
+  constexpr const char* name() const { return "moe_ffn"; }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -90,35 +94,6 @@ constexpr T tokens_on_rank(const T& token_count, const T& top_k, const T& ranks)
 }
 PERFMODEL_WHOLE_NUMBERS(tokens_on_rank)
 
-namespace detail {
-/// demand_of, of valid fields.
-template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_moe_ffn<T>& x) {
-  const T touched = named("experts touched", touched_experts(x));
-  divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel, "intermediate",
-          x.intermediate);
-  const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
-  const T width = named("intermediate per rank", x.intermediate / x.tensor_parallel);
-  const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
-  const T matrix = perfmodel::ffn_matrices(x.gated) * hidden * width;
-  basic_demand<T> d;
-  d.name = "moe_ffn";
-  d.format = wider(x.format, x.weights.format);
-  d.matrix_flop = named("flop", 2.0 * rows * matrix * flop);
-  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * bytes_of(x.weights));
-  const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
-  const bytes<T> activations = named("activation bytes", seen * hidden * bytes_of(x.format));
-  d.dram.read = weights + activations;
-  d.dram.written = activations;
-  if (!x.fused) {
-    d.dram = d.dram + ffn_intermediates(T(rows * width), x.gated, x.format);
-    d.launches = T(3.0);
-  }
-  d.l2 = d.dram;
-  return d;
-}
-}  // namespace detail
-
 /// Per rank, with n = 3 (gated) or 2 matrices, h hidden, w = intermediate / tensor_parallel:
 /// FLOP = 2 n h w (T top_k + T shared) / expert_parallel; DRAM bytes = b_w n h w (experts touched
 /// + shared) read + b h read and written for every token on the rank. Unfused adds what lies
@@ -132,9 +107,30 @@ constexpr basic_demand<T> demand_of_valid(const basic_moe_ffn<T>& x) {
 /// Tests: Mixtral (8 experts, top 2) doubles a dense block's FLOP; weight bytes grow with tokens
 /// from top_k to all experts; one expert, top 1, is swiglu.
 template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_moe_ffn<T>& x) {
-  require_valid(x, "moe_ffn");
-  return detail::demand_of_valid(x);
+constexpr basic_demand<T> demand_of(const valid_operator<basic_moe_ffn<T>>& valid) {
+  const basic_moe_ffn<T>& x = valid.fields;
+  const T touched = named("experts touched", detail::touched_experts(x));
+  detail::divides(error_code::impossible_layout, "tensor_parallel", x.tensor_parallel,
+                  "intermediate", x.intermediate);
+  const T &tokens = x.tokens, &hidden = x.hidden, &shared = x.shared_experts;
+  const T width = named("intermediate per rank", x.intermediate / x.tensor_parallel);
+  const T rows = named("expert rows per rank", tokens * (x.top_k + shared) / x.expert_parallel);
+  const T matrix = ffn_matrices(x.gated) * hidden * width;
+  basic_demand<T> d;
+  d.name = "moe_ffn";
+  d.format = wider(x.format, x.weights.format);
+  d.matrix_flop = named("flop", 2.0 * rows * matrix * flop);
+  const bytes<T> weights = named("weight bytes", (touched + shared) * matrix * bytes_of(x.weights));
+  const T seen = tokens_on_rank(tokens, x.top_k, x.expert_parallel);
+  const bytes<T> activations = named("activation bytes", seen * hidden * bytes_of(x.format));
+  d.dram.read = weights + activations;
+  d.dram.written = activations;
+  if (!x.fused) {
+    d.dram = d.dram + detail::ffn_intermediates(T(rows * width), x.gated, x.format);
+    d.launches = T(3.0);
+  }
+  d.l2 = d.dram;
+  return d;
 }
 
 /// Scores every token against every expert, usually in a format of more bits than the experts'.
@@ -198,3 +194,5 @@ constexpr T imbalance_of_power_law(int experts, int ranks, const T& exponent) {
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

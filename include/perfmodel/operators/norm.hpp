@@ -22,6 +22,8 @@ struct basic_norm {
   T passes = T(1.0);
   bool residual = false;
 
+  constexpr const char* name() const { return "norm"; }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("rows"), s.rows...);
@@ -43,10 +45,15 @@ constexpr double norm_flop_per_element(norm_kind kind) {
   return kind == norm_kind::rms ? 4.0 : 8.0;
 }
 
-namespace detail {
-/// demand_of, of valid fields.
+/// With E = rows x width elements: FLOP = 4 E (RMSNorm) or 8 E (LayerNorm), + E with a residual;
+/// DRAM bytes = passes b E read + b E written + b width (gamma) or 2 b width (gamma and beta),
+/// + b E read and b E written with a residual.
+/// Leaves out: the few operations per row (division, root) and the reduction's synchronisation.
+/// Errors: rows, width or passes below 1.
+/// Tests: LayerNorm in 16 bit tends to 2 FLOP/byte, RMSNorm to 1; a residual doubles the traffic.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_norm<T>& x) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_norm<T>>& valid) {
+  const basic_norm<T>& x = valid.fields;
   const T elements = named("elements", x.rows * x.width);
   const bytes<T> tensor = named("tensor bytes", elements * bytes_of(x.format));
   const double vectors = x.kind == norm_kind::rms ? 1.0 : 2.0;
@@ -64,19 +71,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_norm<T>& x) {
   }
   d.l2 = d.dram;
   return d;
-}
-}  // namespace detail
-
-/// With E = rows x width elements: FLOP = 4 E (RMSNorm) or 8 E (LayerNorm), + E with a residual;
-/// DRAM bytes = passes b E read + b E written + b width (gamma) or 2 b width (gamma and beta),
-/// + b E read and b E written with a residual.
-/// Leaves out: the few operations per row (division, root) and the reduction's synchronisation.
-/// Errors: rows, width or passes below 1.
-/// Tests: LayerNorm in 16 bit tends to 2 FLOP/byte, RMSNorm to 1; a residual doubles the traffic.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_norm<T>& x) {
-  require_valid(x, "norm");
-  return detail::demand_of_valid(x);
 }
 
 // Softmax over rows, and the choice of the next token from a row of logits.

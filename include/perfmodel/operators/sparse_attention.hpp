@@ -14,6 +14,8 @@ struct basic_index_scores {
   number_format format = number_format::bf16;
   storage_format cache{number_format::fp8, 128, 32};
 
+  constexpr const char* name() const { return "index_scores"; }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("sequences"), s.sequences...);
@@ -28,10 +30,14 @@ struct basic_index_scores {
 };
 using index_scores = basic_index_scores<>;
 
-namespace detail {
-/// demand_of, of valid fields.
+/// FLOP = 2 heads dim for every pair of a new token and a key that it sees; DRAM bytes = every key
+/// once, the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
+/// Leaves out: the choice of the top k; scores, which stay on the chip.
+/// Errors: a dimension below 1, past negative. Test: one token over 65,536, 64 heads of 128, is
+/// 1.07 GFLOP and 8.65 MB.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_index_scores<T>& x) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_index_scores<T>>& valid) {
+  const basic_index_scores<T>& x = valid.fields;
   const T pairs = causal_pairs(x.tokens, x.past) / x.ratio;
   const bytes<T> key = x.dim * bytes_of(x.cache) / x.ratio;  // of one token
   const bytes<T> keys = x.sequences * (x.past + x.tokens) * key;
@@ -45,18 +51,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_index_scores<T>& x) {
   d.l2 = d.dram;
   return d;
 }
-}  // namespace detail
-
-/// FLOP = 2 heads dim for every pair of a new token and a key that it sees; DRAM bytes = every key
-/// once, the queries, and the new keys. Source: DeepSeek-V3.2-Exp, section 1, equation 1.
-/// Leaves out: the choice of the top k; scores, which stay on the chip.
-/// Errors: a dimension below 1, past negative. Test: one token over 65,536, 64 heads of 128, is
-/// 1.07 GFLOP and 8.65 MB.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_index_scores<T>& x) {
-  require_valid(x, "index_scores");
-  return detail::demand_of_valid(x);
-}
 
 // Attention over chosen entries of a cache, which serve as keys and values alike.
 
@@ -67,6 +61,8 @@ struct basic_gathered_attention {
   T sequences{}, tokens = T(1.0), seen{}, entries{}, heads{}, width{};
   number_format format = number_format::bf16;
   storage_format kv_format = format;
+
+  constexpr const char* name() const { return "gathered_attention"; }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -82,10 +78,14 @@ struct basic_gathered_attention {
 };
 using gathered_attention = basic_gathered_attention<>;
 
-namespace detail {
-/// demand_of, of valid fields.
+/// FLOP = 4 seen width for every new token and head, scores and results; DRAM bytes = the entries
+/// that are read, each once, + b heads width for queries and results.
+/// Source: the attention of DeepSeek-V4 as vLLM's deepseek_v4/attention.py has it. Leaves out: the
+/// softmax, gathering by index, writing the cache. Errors: a dimension below 1.
+/// Test: one token of 64 heads over 640 entries of 512 is 83.9 MFLOP.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_gathered_attention<T>& x) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_gathered_attention<T>>& valid) {
+  const basic_gathered_attention<T>& x = valid.fields;
   const T rows = x.sequences * x.tokens * x.heads;
   const T read = scalar_min(x.entries, T(x.tokens * x.seen));
   const bytes<T> queries = rows * x.width * bytes_of(x.format);
@@ -97,18 +97,6 @@ constexpr basic_demand<T> demand_of_valid(const basic_gathered_attention<T>& x) 
   d.dram.written = queries;
   d.l2 = d.dram;
   return d;
-}
-}  // namespace detail
-
-/// FLOP = 4 seen width for every new token and head, scores and results; DRAM bytes = the entries
-/// that are read, each once, + b heads width for queries and results.
-/// Source: the attention of DeepSeek-V4 as vLLM's deepseek_v4/attention.py has it. Leaves out: the
-/// softmax, gathering by index, writing the cache. Errors: a dimension below 1.
-/// Test: one token of 64 heads over 640 entries of 512 is 83.9 MFLOP.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_gathered_attention<T>& x) {
-  require_valid(x, "gathered_attention");
-  return detail::demand_of_valid(x);
 }
 
 }  // namespace perfmodel

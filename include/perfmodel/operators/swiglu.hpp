@@ -28,6 +28,8 @@ struct basic_swiglu {
   bool fused = true;
   T activation_flop = T(0.0);
 
+  constexpr const char* name() const { return gated ? "gated_ffn" : "ffn"; }
+
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("tokens"), s.tokens...);
@@ -47,13 +49,18 @@ constexpr double ffn_matrices(bool gated) {
   return gated ? 3.0 : 2.0;
 }
 
-namespace detail {
-/// demand_of, of valid fields.
+/// With n = 3 (gated) or 2 matrices: FLOP = 2 n tokens hidden intermediate; DRAM bytes =
+/// b tokens hidden read and written + b_w n hidden intermediate read; unfused, 3 (gated) or 2 times
+/// b tokens intermediate more, written and read, in 3 kernels.
+/// Source: Shazeer, "GLU Variants Improve Transformer", 2020, equations 2 and 6.
+/// Leaves out: re-reads of GEMM panels, biases, the activation unless activation_flop says so.
+/// Errors: a dimension below 1. Tests: 6 hidden intermediate FLOP a token; tends to 2 tokens / b_w
+/// FLOP/byte for few tokens; equals its three GEMMs and activation when unfused.
 template <Scalar T>
-constexpr basic_demand<T> demand_of_valid(const basic_swiglu<T>& x) {
+constexpr basic_demand<T> demand_of(const valid_operator<basic_swiglu<T>>& valid) {
+  const basic_swiglu<T>& x = valid.fields;
   const T &tokens = x.tokens, &hidden = x.hidden, &intermediate = x.intermediate;
-  const T parameters =
-      named("parameters", perfmodel::ffn_matrices(x.gated) * hidden * intermediate);
+  const T parameters = named("parameters", ffn_matrices(x.gated) * hidden * intermediate);
   basic_demand<T> d;
   d.name = x.gated ? "gated_ffn" : "ffn";
   d.format = wider(x.format, x.weights.format);
@@ -63,25 +70,11 @@ constexpr basic_demand<T> demand_of_valid(const basic_swiglu<T>& x) {
   d.dram.read = rows + named("weight bytes", parameters * bytes_of(x.weights));
   d.dram.written = rows;
   if (!x.fused) {
-    d.dram = d.dram + ffn_intermediates(T(tokens * intermediate), x.gated, x.format);
+    d.dram = d.dram + detail::ffn_intermediates(T(tokens * intermediate), x.gated, x.format);
     d.launches = T(3.0);
   }
   d.l2 = d.dram;
   return d;
-}
-}  // namespace detail
-
-/// With n = 3 (gated) or 2 matrices: FLOP = 2 n tokens hidden intermediate; DRAM bytes =
-/// b tokens hidden read and written + b_w n hidden intermediate read; unfused, 3 (gated) or 2 times
-/// b tokens intermediate more, written and read, in 3 kernels.
-/// Source: Shazeer, "GLU Variants Improve Transformer", 2020, equations 2 and 6.
-/// Leaves out: re-reads of GEMM panels, biases, the activation unless activation_flop says so.
-/// Errors: a dimension below 1. Tests: 6 hidden intermediate FLOP a token; tends to 2 tokens / b_w
-/// FLOP/byte for few tokens; equals its three GEMMs and activation when unfused.
-template <Scalar T>
-constexpr basic_demand<T> demand_of(const basic_swiglu<T>& x) {
-  require_valid(x, x.gated ? "gated_ffn" : "ffn");
-  return detail::demand_of_valid(x);
 }
 
 }  // namespace perfmodel

@@ -6,6 +6,8 @@
 #include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// SMs that NCCL's kernel occupies while it runs: one thread block for each channel, and one SM for
@@ -118,3 +120,5 @@ constexpr T microbatches_in_flight(const T& stages, const T& microbatches,
 PERFMODEL_WHOLE_NUMBERS(microbatches_in_flight)
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

@@ -4,6 +4,8 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/scalar/math.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Number of layers of the slowest stage: ceil(L / p). Test: 80 layers over 3 stages: 27.
@@ -60,3 +62,5 @@ constexpr basic_collective<T> stage_transfer(const T& batch, const T& tokens_eac
 PERFMODEL_WHOLE_NUMBERS(stage_transfer)
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

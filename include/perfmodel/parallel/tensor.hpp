@@ -5,6 +5,8 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
+#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
+
 namespace perfmodel {
 
 /// Number of KV heads of one rank: max(1, H_kv / N). Test: 8 heads over 4, 8 and 16 ranks: 2, 1, 1.
@@ -74,3 +76,5 @@ constexpr basic_collective_estimate<T> communication_time(const basic_interconne
 }
 
 }  // namespace perfmodel
+
+#undef PERFMODEL_WHOLE_NUMBERS

@@ -76,7 +76,7 @@ inline std::vector<std::optional<double>> budgets_of(const plan_request& q, cons
   const double own = *engine_limits_on(e, q.limits, a.dram.capacity.quantity(), tensor,
                                        a.architecture == chip_architecture::ampere)
                           .tokens;
-  const double prompt = computed_tokens(q.load);
+  const double prompt = uncached_tokens(q.load);
   std::vector<double> budgets = q.chunk_budgets;
   std::sort(budgets.begin(), budgets.end());
   for (const double tokens : budgets) {

@@ -120,7 +120,7 @@ std::vector<prefill_choice> prefill_front(const plan_request& q,
     if (!link) continue;
     const disaggregated_estimate s = choices.prefill.serve_pools(
         {.prefill = {d}, .decode = {d}, .link = *link}, one, choices.prefill);
-    const double period = s.prefill_busy / s.throughput.value();
+    const double period = s.prefill_utilisation / s.throughput.value();
     all.push_back({&d, period * d.layout.ranks(), s.prefill.time.value()});
   }
   return pareto_front(all, [](const auto& a, const auto& b) { return dominates(a, b); });
@@ -137,8 +137,9 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
     const int prefill_ranks = prefill.runs->layout.ranks();
     for (const deployment& d : choices.decode_deployments) {
       const double capacity = kv_capacity(d, q.load.shared, longest).sequences;
-      disaggregated pools{
-          .prefill = {*prefill.runs}, .decode = {d}, .decode_starts = q.pools->decode_starts};
+      disaggregated pools{.prefill = {*prefill.runs},
+                          .decode = {d},
+                          .first_token_from_decode = q.pools->first_token_from_decode};
       for (const int replicas : powers_up_to((q.gpus - prefill_ranks) / d.layout.ranks())) {
         const double wanted = q.load.is_closed() ? q.load.concurrency() / replicas : capacity;
         if (wanted < 1.0) break;
@@ -193,7 +194,7 @@ class candidate_evaluation {
     if (c_.kind == candidate_kind::memory_only) return std::move(out_);
     const bool grows = Evaluator::predicts && grows_into_memory(d.serving_engine);
     const double context = grows ? mean_context(q_.load) : longest();
-    const auto steps = evaluator_.steps_of(d);
+    auto steps = evaluator_.steps_of(d);
     sweep_replicas(d, std::nullopt, kv_capacity(d, q_.load.shared, context).sequences,
                    [&](const service_load& l) { return evaluator_.serve(d, l, steps); });
     if constexpr (Evaluator::predicts) {
@@ -295,11 +296,12 @@ class candidate_evaluation {
                     const Serve& serve) {
     service_load share = per_replica(q_.load, replicas.replicas);
     if (c_.chunk_tokens) share.chunk_tokens = c_.chunk_tokens;
-    if (replicas.speculation_index) share.preempts.reset();  // admission stops at the capacity
+    if (replicas.speculation_index)
+      share.preemption_mode.reset();  // admission stops at the capacity
     const bool is_closed = share.is_closed();
     const double wanted = is_closed ? share.concurrency() : capacity;
     const bool preempts =
-        share.preempts && Evaluator::predicts && grows_into_memory(d.serving_engine);
+        share.preemption_mode && Evaluator::predicts && grows_into_memory(d.serving_engine);
     const double admitted = preempts ? wanted : capacity;
     out_.sweeps.emplace_back();
     double limit = (std::max)(1.0, admitted_sequences(d, share, (std::min)(wanted, admitted)));

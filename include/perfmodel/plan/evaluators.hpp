@@ -21,7 +21,7 @@ struct bound_evaluator {
   constexpr basic_serving_estimate<T> serve(const basic_deployment<T>& d,
                                             const basic_service_load<T>& l,
                                             const no_steps& = {}) const {
-    return bound_of_service(d, with_hits(d, l), full_link{});
+    return bound_of_service(d, fill_prefix_hit(d, l), full_link{});
   }
   template <Scalar T>
   constexpr basic_estimate<T> step(const basic_deployment<T>& d,
@@ -39,21 +39,24 @@ class prediction_evaluator {
   using steps_type = predicted_step<double, Policy, links_type>;
 
   constexpr prediction_evaluator(const Policy& policy, engine e)
-      : policy_(policy), steady_(uninterrupted(policy, e)), terms_(engine_terms<double>(policy)) {}
+      : policy_(policy),
+        steady_(decode_pool_policy(policy, e)),
+        terms_(engine_terms<double>(policy)) {}
 
   /// Memoised engine steps of a deployment, for the loads that one thread evaluates.
   constexpr steps_type steps_of(const deployment& d) const { return {d, policy_, links()}; }
 
   /// Latencies and throughput without the terms of an engine step.
   constexpr serving_estimate serve(const deployment& d, const service_load& l,
-                                   const steps_type& steps) const {
-    return flow_of_service(d, with_hits(d, l), terms_, steps);
+                                   steps_type& steps) const {
+    return flow_of_service(d, fill_prefix_hit(d, l), terms_, steps);
   }
   constexpr serving_estimate serve(const deployment& d, const service_load& l) const {
-    return serve(d, l, steps_of(d));
+    steps_type steps = steps_of(d);
+    return serve(d, l, steps);
   }
   constexpr serving_estimate serve_with_terms(const deployment& d, const service_load& l) const {
-    return prediction_of_service(d, with_hits(d, l), policy_, links());
+    return prediction_of_service(d, fill_prefix_hit(d, l), policy_, links());
   }
   constexpr serving_estimate serve_speculation(const deployment& d, const service_load& l,
                                                const speculation& s) const {
@@ -69,7 +72,7 @@ class prediction_evaluator {
       return prediction_of_step(d.decode.deployment, i, steady_, links());
     };
     return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
-               d, with_hits(d.prefill.deployment, l), prefills.terms_, prefill, decode)
+               d, fill_prefix_hit(d.prefill.deployment, l), prefills.terms_, prefill, decode)
         .estimate();
   }
   constexpr estimate step(const deployment& d, const iteration& i) const {

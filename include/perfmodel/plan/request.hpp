@@ -40,7 +40,7 @@ inline std::vector<plan_precision> common_precisions() {
 /// fabric if it joins both pools, else the slower host link, with a network behind it.
 struct plan_pools {
   std::optional<cache_link> link{};
-  bool decode_starts = false;                       ///< `disaggregated::decode_starts`
+  bool first_token_from_decode = false;                       ///< `disaggregated::first_token_from_decode`
   std::vector<accelerator> prefill_accelerators{};  ///< in addition to the decode accelerator
 };
 
@@ -120,7 +120,7 @@ inline const accelerator* find_accelerator(const std::vector<accelerator>& all, 
 
 /// Refuses options without a bound: quantiles, speculative decoding and disaggregation.
 inline void check_bound_request(const plan_request& q) {
-  if (q.targets.of_shares()) {
+  if (q.targets.has_percentiles()) {
     fail(error_code::inconsistent,
          "shares of requests are of predictions; a bound has means: plan(request, policy)");
   }

@@ -133,7 +133,7 @@ inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
   }
   disaggregated pools{.prefill = {d, static_cast<double>(p.prefill->replicas)},
                       .decode = {d, static_cast<double>(p.replicas)},
-                      .decode_starts = q.pools->decode_starts};
+                      .first_token_from_decode = q.pools->first_token_from_decode};
   pools.prefill.deployment.device = detail::prefill_accelerator_of(q, p);
   pools.prefill.deployment.layout = p.prefill->layout;
   const accelerator& prefill = pools.prefill.deployment.device;
@@ -147,7 +147,7 @@ namespace detail {
 /// that mixes prefill and decode.
 inline service_load load_of_pools(const plan_request& q) {
   service_load l = q.load;
-  l.preempts.reset();
+  l.preemption_mode.reset();
   l.batching_wait_iterations = 0.0;
   l.scheduler.reset();
   return l;
@@ -159,7 +159,7 @@ inline service_load load_of_pools(const plan_request& q) {
 /// or speculation admit requests up to the KV-cache capacity, without preemption.
 inline service_load load_of(const plan_request& q, const plan_point& p) {
   service_load share = p.prefill ? detail::load_of_pools(q) : per_replica(q.load, p.replicas);
-  if (p.speculation_index) share.preempts.reset();
+  if (p.speculation_index) share.preemption_mode.reset();
   share.batch_limit = p.batch_limit;
   if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
   return share;
@@ -195,7 +195,7 @@ std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p
   const auto lift_memory_limit = [](deployment& d) { d.device.dram.capacity = 1e15 * byte; };
   // The prefix-cache hits are those of the real memory.
   const auto computed_load = [&](const deployment& d) {
-    service_load l = found_of(d, load_of(q, p));
+    service_load l = resolve_prefix_hit(d, load_of(q, p));
     l.shared = {};
     return l;
   };

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <perfmodel/core/version.hpp>
 #include <type_traits>
 
 namespace perfmodel {
@@ -47,14 +48,6 @@ constexpr auto as_scalar(const N& n) {
     return n;
 }
 }  // namespace detail
-
-// Adds an overload of a law for whole numbers, and for a double with any scalar.
-#define PERFMODEL_WHOLE_NUMBERS(function)                     \
-  template <class... N>                                       \
-    requires detail::MixedNumbers<N...>                       \
-  constexpr auto function(const N&... n) {                    \
-    return function(detail::as_scalar<promoted<N...>>(n)...); \
-  }
 
 /// The number that decides a branch outside the arithmetic, such as which term is the largest.
 constexpr double mid(double x) {

@@ -1,4 +1,4 @@
-// A closed loop: so many requests in the system at all times, in steady state or over a run.
+// A closed loop: a fixed number of requests in the system, in steady state or over a run.
 #pragma once
 
 #include <perfmodel/serving/state.hpp>
@@ -7,187 +7,204 @@ namespace perfmodel {
 
 namespace detail {
 
-/// How many of n others end in the same iteration as a request, on average. Requests that start
-/// together end together unless the lengths of answers differ: after k answers their ends have a
-/// standard deviation of sqrt(k) cv O tokens, so that a normal density of others, 1 / (2 sqrt(pi)
-/// sigma), ends with each; after many, one in each O. `answers` is the mean of 1 / sqrt(k).
+/// Mean number of n other requests that complete in the same engine step as a given one.
+/// Requests that start at the same time and have equal outputs complete at the same time. After k
+/// outputs their completions have the standard deviation sigma = sqrt(k) cv O tokens, and a normal
+/// density of others, n / (2 sqrt(pi) sigma), completes per step. In the long run it is n / O.
+/// `inverse_root` is the mean of 1 / sqrt(k) over a run.
+/// Test: tests/unit/service_by_hand.cpp.
 template <Scalar T>
-constexpr T ending_at_once(const basic_service_terms<T>& s, const T& n, const T& answers) {
+constexpr T simultaneous_completions(const basic_service_terms<T>& s, const T& n,
+                                     const T& inverse_root) {
   constexpr double two_root_pi = 3.5449077018110318;
-  const T spread = two_root_pi * s.output_cv * s.output_tokens;
-  const T clustered = scalar_min(T(1.0), T(answers / scalar_max(spread, T(1e-9))));
-  return n * scalar_max(T(1.0 / s.gaps()), clustered);
+  const T density = two_root_pi * s.output_cv * s.output_tokens;
+  const T clustered = scalar_min(T(1.0), T(inverse_root / scalar_max(density, T(1e-9))));
+  return n * scalar_max(T(1.0 / s.intervals()), clustered);
 }
 
-/// The mean of 1 / sqrt(k) over k = 1 .. waves, by the integral from 1/2 on.
+/// Mean of 1 / sqrt(k) over k = 1 .. n, by the integral from 1/2.
 template <Scalar T>
-constexpr T mean_inverse_root(const T& waves) {
+constexpr T mean_inverse_square_root(const T& n) {
   using math::sqrt;
-  return scalar_min(T(1.0), T(2.0 * (sqrt(T(waves + 0.5)) - 0.70710678118654752) / waves));
+  return scalar_min(T(1.0), T(2.0 * (sqrt(T(n + 0.5)) - 0.70710678118654752) / n));
 }
 
-/// By how many means the longest of n answers is longer than the mean: cv sqrt(2 ln n), of a normal.
+/// Excess of the longest of n outputs over the mean, in means: cv sqrt(2 ln n), of a normal
+/// distribution.
 template <Scalar T>
-constexpr T longest_of(const T& n, const T& cv) {
+constexpr T longest_output_excess(const T& n, const T& cv) {
   using math::log;
   using math::sqrt;
   return cv * sqrt(T(2.0 * log(scalar_max(n, T(1.0)))));
 }
 
-/// Iterations that a prompt waits behind others in a loop of B, where each prompt keeps the budget busy
-/// for S iterations and comes back after Z of them: its clock is the iteration, since the others go on
-/// by one token in each. Schweitzer's approximation of mean value analysis, R = S (1 + (B - 1) R / (R +
-/// Z)), of which prompts of equal length wait half; never less than what a full server makes them wait,
-/// B S - Z.
-template <Scalar T>
-constexpr T wait_in_loop(const T& b, const T& service, const T& away, const T& variation) {
-  using math::sqrt;
-  const T excess = b * service - away;
-  const T time = 0.5 * (excess + sqrt(T(excess * excess + 4.0 * (service * away))));
-  const T share = scalar_min(T(1.0), T((1.0 + variation * variation) / 2.0));
-  return scalar_max(scalar_max(T(share * (time - service)), T(excess - service)), T(0.0));
-}
-
-/// When the tokens that an answer sends first, together, are there, of a first wave whose prompts end evenly
-/// between `start` and `last`: n more iterations of its own. Beside prompts an iteration takes as long as
-/// theirs, of which (last - start) / beside are left, after them a gap; where prompts stop decoding, all n
-/// run after the last prompt.
+/// Adds the times of the first streamed tokens of an initial burst, n decode steps (`stream_steps`)
+/// after each prefill. The prefills end evenly between `start` and `last`. Under mixed chunks a
+/// decode step takes `busy_step` until the last prefill and `mean_itl` after it; else all n steps
+/// run after the last prefill.
 /// Test: tests/simulator, the mean within 5 %, prefill first and mixed chunks, 1 to 32 requests.
 template <Scalar T>
 constexpr void add_stream_interval(basic_latency_distribution<T>& times,
                                    const basic_service_terms<T>& s, const T& weight,
                                    const duration<T>& start, const duration<T>& last,
-                                   const duration<T>& beside, const duration<T>& gap) {
-  const T& n = s.send_iterations;
-  const bool mixed = s.kind == scheduling::mixed_chunks;
-  const T left = mixed ? T((last - start) / beside) : T(0.0);
-  const T early = scalar_max(T(left - n), T(0.0)) / scalar_max(left, T(1e-9));
-  const T among = scalar_min(n, left);
+                                   const duration<T>& busy_step, const duration<T>& mean_itl) {
+  const T& n = s.stream_steps;
+  const bool mixed = s.scheduler == scheduling::mixed_chunks;
+  const T busy_steps = mixed ? T((last - start) / busy_step) : T(0.0);
+  const T early =
+      scalar_max(T(busy_steps - n), T(0.0)) / scalar_max(busy_steps, T(1e-9));  // share of requests
+  const T during_burst = scalar_min(n, busy_steps);
   if (upper(early) > 0.0)
-    times.add({T(weight * early), s.request_cpu_time + s.run_start + start + n * beside,
+    times.add({T(weight * early), s.request_cpu_time + s.startup_time + start + n * busy_step,
                early * (last - start)});
-  times.add({T(weight * (1.0 - early)), s.request_cpu_time + s.run_start + last + (n - among) * gap,
-             among * gap});
+  times.add({T(weight * (1.0 - early)),
+             s.request_cpu_time + s.startup_time + last + (n - during_burst) * mean_itl,
+             during_burst * mean_itl});
 }
 
-/// What those after the first wave wait for, beside their own prompt.
+/// TTFT of a closed loop: a share `burst` of the requests is the initial burst of `prompts`
+/// prompts, with TTFT from the first to the last of them. A share `meets` of the other requests
+/// queues behind prefills, `prefill_queueing` on average over all.
 template <Scalar T>
-constexpr basic_first_token_terms<T> first_token_terms_of(const basic_service_terms<T>& s,
-                                                          const duration<T>& gap,
-                                                          const T& companions,
-                                                          const duration<T>& delay,
-                                                          const duration<T>& place) {
-  const T& let_by = s.request_iterations;
-  return {s.request_cpu_time, let_by * gap, let_by, companions, delay, place, {}};
-}
-
-/// The times to the first token of a closed loop: the first wave, of so many prompts, from the first to
-/// the last; of the others those that meet no prompt, and those that do.
-template <Scalar T>
-constexpr basic_latency_distribution<T> first_tokens(const basic_service_terms<T>& s,
-                                                     const basic_prefill_steps<T>& p,
-                                                     const T& prompts, const T& initial_burst,
-                                                     const duration<T>& gap,
-                                                     const duration<T>& from,
-                                                     const duration<T>& delay, const T& meets) {
+constexpr basic_latency_distribution<T> closed_loop_ttft(
+    const basic_service_terms<T>& s, const basic_prefill_steps<T>& p, const T& prompts,
+    const T& burst, const duration<T>& mean_itl, const duration<T>& unqueued_ttft,
+    const duration<T>& prefill_queueing, const T& meets) {
   basic_latency_distribution<T> times;
-  if (upper(initial_burst) > 0.0) {
-    const duration<T> soonest = scalar_min(prompts, p.together) * p.packed;
-    const duration<T> last = prompts * p.packed;
-    const duration<T> start = max(p.alone, min(soonest, last));
-    if (upper(s.send_iterations) > 0.0) {
-      add_stream_interval(times, s, initial_burst, start, max(last, start), soonest, gap);
+  if (upper(burst) > 0.0) {
+    const duration<T> full_step =
+        scalar_min(prompts, p.prefills_per_step) * p.saturated_prefill_time;
+    const duration<T> last = prompts * p.saturated_prefill_time;
+    const duration<T> start = max(p.prefill_time, min(full_step, last));
+    if (upper(s.stream_steps) > 0.0) {
+      add_stream_interval(times, s, burst, start, max(last, start), full_step, mean_itl);
     } else {
-      times.add({initial_burst, s.request_cpu_time + s.run_start + start,
-                 max(last - start, duration<T>{})});
+      times.add(
+          {burst, s.request_cpu_time + s.startup_time + start, max(last - start, duration<T>{})});
     }
   }
-  const T later = 1.0 - initial_burst;
-  times.add(with_length(T(later * (1.0 - meets)), from, p.alone, {}, s.input_cv));
-  times.add(with_length(T(later * meets), from, p.alone, delay / meets, s.input_cv));
+  const T later = 1.0 - burst;
+  times.add(with_length(T(later * (1.0 - meets)), unqueued_ttft, p.prefill_time, {}, s.input_cv));
+  times.add(with_length(T(later * meets), unqueued_ttft, p.prefill_time, prefill_queueing / meets,
+                        s.input_cv));
   return times;
+}
+
+/// Prefills that start during the decoding of one request: those of all other requests that arrive
+/// meanwhile, at most what full steps take under mixed chunks, none in static batches.
+template <Scalar T>
+constexpr T prefills_during_decode(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                   const T& others, const T& burst) {
+  T met = s.scheduler == scheduling::static_batches ? T(0.0) : T(others * (1.0 - burst));
+  if (s.prefills_per_request) met = *s.prefills_per_request * met;
+  if (s.scheduler != scheduling::mixed_chunks) return met;
+  return scalar_min(met, T(s.intervals() / p.decode_steps_per_prefill));
+}
+
+/// Other prompts that arrive for the same step as a given one. In steady state completions are
+/// random; over a run requests of the initial burst tend to complete at the same time.
+template <Scalar T>
+constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                 const basic_closed_loop<T>& loop, const T& batch) {
+  const T others = scalar_max(T(batch - 1.0), T(0.0));
+  T prefills = others / s.intervals();
+  if (loop.requests) {
+    const T generations = scalar_max(T(1.0), T(*loop.requests / batch - 1.0));
+    prefills = simultaneous_completions(s, others, mean_inverse_square_root(generations));
+  }
+  if (s.scheduler == scheduling::mixed_chunks)
+    prefills = scalar_min(prefills, scalar_max(T(others / s.intervals()), T(p.prefills_per_step)));
+  return named("coscheduled prefills", prefills);
+}
+
+/// Queueing of a prompt behind other prefills in a closed loop of `batch` requests in service, by
+/// scheduler. Mixed chunks: Schweitzer's approximation with the step as the unit of time, since
+/// decoding continues (one token per step); service is the full steps of a prompt, think time the
+/// intervals of an output. Static batches: the rest of the batch, up to its longest output.
+template <Scalar T>
+constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>& s,
+                                                   const basic_prefill_steps<T>& p, const T& batch,
+                                                   const T& coscheduled,
+                                                   const duration<T>& decoding) {
+  if (s.scheduler == scheduling::static_batches) {
+    return coscheduled_prefill_delay(p, scalar_max(T(batch - 1.0), T(0.0))) +
+           longest_output_excess(batch, s.output_cv) * decoding;
+  }
+  const duration<T> delay = coscheduled_prefill_delay(p, coscheduled);
+  if (s.scheduler != scheduling::mixed_chunks) return delay;
+  const T steps = schweitzer_wait(batch, p.decode_steps_per_prefill, s.intervals(), s.input_cv);
+  return max(delay, steps / p.decode_steps_per_prefill * p.saturated_prefill_time);
+}
+
+/// Throughput of a closed loop: B / R in steady state, with R the time in service. Over a run of N
+/// requests: N / ((N - B) R / B + the time of the longest request of the last B).
+template <Scalar T>
+constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s,
+                                                 const basic_closed_loop<T>& loop, const T& batch,
+                                                 const duration<T>& in_service,
+                                                 const duration<T>& decoding) {
+  if (!loop.requests) return batch * request / in_service;
+  const duration<T> longest = in_service + longest_output_excess(batch, s.output_cv) * decoding;
+  const T before = scalar_max(T(*loop.requests - batch), T(0.0));
+  return *loop.requests * request / (before / batch * in_service + longest);
 }
 
 }  // namespace detail
 
-/// A closed loop of `concurrency`, of which `room` are in service at once, at most. Over a run of
-/// `requests`, the first of which start together, a share w = B / N of them is the first wave, whose
-/// prompts wait for each other from the first to the last; the others meet those that come with them.
-/// Each request in service meets the prompts of B - 1 others during its answer.
-/// Prefill first: a prompt stops the others, so that none ends meanwhile and nothing queues. Mixed
-/// chunks: decoding goes on beside them, and prompts queue for the budget. Static batches: the next
-/// ones wait for the longest answer.
-/// Sources: Little 1961 for those that wait for a place; Schweitzer 1979 (mean value analysis);
-/// Yu et al., "Orca", OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
-/// Throughput is at most 1 / saturated prefill time, under every scheduler.
-/// Of a run, throughput is its requests over all its time, the last answers included.
-/// Order: more requests, or room for more, never are less throughput, but where passes of more sequences step (a tile
-/// of rows, another kernel): an engine lets them in all the same, and may be a quarter slower with more
-/// places taken. Longer prompts and answers take longer, but where they leave fewer decoding, below such a step.
-/// Leaves out: that the last wave of a run meets fewer others; preemption, which add_preemptions
-/// adds; for outputs of few tokens, that the steps a request lets go by are already among those of
-/// prefill.
-/// Tests: the simulator of tests/simulator; Little's law; one request alone;
+/// A closed loop of C requests, of which B = min(C, max_running) are in service.
+///   ITL    mean of itl_of with m = (B - 1) / (O - 1) prefills per interval
+///   R      = CPU time + scheduling steps ITL + prefill + prefill queueing + (O - 1) ITL
+///   R      >= B saturated prefill times: throughput <= 1 / saturated prefill time
+///   TTFT   = R - (O - 1) ITL + admission delay,   admission delay = (C - B) R / B
+/// In a run of N requests a share B / N is the initial burst: its prefills queue for each other,
+/// and it meets no prefill while it decodes.
+/// Schedulers: prefill-first stops decoding, so no request completes and queues meanwhile; mixed
+/// chunks queue for the token budget; static batches wait for the longest output.
+/// Source: Little 1961 (admission delay); Schweitzer 1979 (mean value analysis); Yu et al., "Orca",
+/// OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
+/// Leaves out: the last requests of a run meet fewer others; preemption, which add_preemptions
+/// adds; for outputs of few tokens, scheduling steps that are already among those of prefill.
+/// Exceptions to monotonicity: docs/laws/research/serving.md.
+/// Test: the simulator of tests/simulator; Little's law; one request alone;
 /// tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
                                                 const basic_prefill_steps<T>& p,
                                                 const basic_closed_loop<T>& loop) {
-  const T b = scalar_min(loop.concurrency, s.room);
+  const T b = scalar_min(loop.concurrency, s.max_running);
   const T others = scalar_max(T(b - 1.0), T(0.0));
-  const T initial_burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
-  const bool mixed = s.kind == scheduling::mixed_chunks;
-  const bool fixed = s.kind == scheduling::static_batches;
+  const T burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
 
-  // Prompts that a request meets while it decodes: all others', or what full iterations take.
-  T met = fixed ? T(0.0) : T(others * (1.0 - initial_burst));
-  if (s.prompts) met = *s.prompts * met;
-  if (mixed) met = scalar_min(met, T(s.gaps() / p.decodes));
+  const T met = detail::prefills_during_decode(s, p, others, burst);
   basic_service_state<T> state;
-  state.gap = detail::itl_of(s, p, named("prompts in a gap", T(met / s.gaps())));
-  const duration<T> mean_itl = named("mean gap", state.gap.mean());
-  const duration<T> answer = s.gaps() * mean_itl;
+  state.itl = detail::itl_of(s, p, named("prefills per interval", T(met / s.intervals())));
+  const duration<T> mean_itl = named("mean ITL", state.itl.mean());
+  const duration<T> decoding = s.intervals() * mean_itl;
 
-  const duration<T> own = s.request_cpu_time + s.request_iterations * mean_itl + p.alone;
-  // Prompts that come with a request's own: of a loop that nobody started, at random.
-  T companions = others / s.gaps();
-  if (loop.requests) {
-    const T waves = scalar_max(T(1.0), T(*loop.requests / b - 1.0));
-    companions = detail::ending_at_once(s, others, detail::mean_inverse_root(waves));
-  }
-  if (mixed) companions = scalar_min(companions, scalar_max(T(others / s.gaps()), T(p.together)));
-  companions = named("prompts beside", companions);
-  duration<T> delay = detail::behind(p, companions);
-  if (mixed) {
-    const T waits = detail::wait_in_loop(b, p.decodes, s.gaps(), s.input_cv);
-    delay = max(delay, waits / p.decodes * p.packed);
-  }
-  if (fixed) {
-    delay = detail::behind(p, others) + detail::longest_of(b, s.output_cv) * answer;
-  }
-  const duration<T> rest = own + s.later_intervals() * mean_itl;
+  const duration<T> unqueued = s.request_cpu_time + s.scheduling_steps * mean_itl + p.prefill_time;
+  const T coscheduled = detail::coscheduled_prefills(s, p, loop, b);
+  const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
   // While a request is in service the engine prefills as many prompts as are in service.
-  delay = named("behind other prompts", max(delay, duration<T>(b * p.packed - rest)));
-  const duration<T> in_service = named("time in service", rest + delay);
-  state.throughput = b * request / in_service;
-  if (loop.requests) {
-    const duration<T> longest = in_service + detail::longest_of(b, s.output_cv) * answer;
-    const T before = scalar_max(T(*loop.requests - b), T(0.0));
-    state.throughput = *loop.requests * request / (before / b * in_service + longest);
-  }
-  const duration<T> place =
+  const duration<T> queueing = named(
+      "prefill queueing", max(detail::closed_loop_prefill_queueing(s, p, b, coscheduled, decoding),
+                              duration<T>(b * p.saturated_prefill_time - rest)));
+  const duration<T> in_service = named("time in service", rest + queueing);
+  state.throughput = detail::closed_loop_throughput(s, loop, b, in_service, decoding);
+  const duration<T> admission =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
-  state.wait = place + delay;
-  state.first = detail::first_token_terms_of(s, mean_itl, companions, delay, place);
+  state.wait = admission + queueing;
+  state.ttft_terms = {s.request_cpu_time, s.scheduling_steps * mean_itl,
+                      s.scheduling_steps, coscheduled,
+                      queueing,           admission};
   state.batch = b;
-  if (mixed) {
+  if (s.scheduler == scheduling::mixed_chunks) {
     state.batch = named("sequences decoding",
-                        scalar_max(T(b * (answer / in_service)), scalar_min(b, T(1.0))));
+                        scalar_max(T(b * (decoding / in_service)), scalar_min(b, T(1.0))));
   }
-
-  state.first_token = detail::first_tokens(s, p, T(others + 1.0), initial_burst, mean_itl,
-                                           named("own first token", duration<T>(own + place)),
-                                           delay, scalar_max(detail::any_of(companions), T(1e-9)));
+  state.ttft = detail::closed_loop_ttft(
+      s, p, T(others + 1.0), burst, mean_itl,
+      named("TTFT without prefill queueing", duration<T>(unqueued + admission)), queueing,
+      scalar_max(detail::any_of(coscheduled), T(1e-9)));
   return state;
 }
 

@@ -1,4 +1,4 @@
-// A service whose prompts are computed by some replicas and whose answers by others.
+// Disaggregated prefill and decode: two pools of replicas and the link between them.
 #pragma once
 
 #include <optional>
@@ -8,7 +8,7 @@
 
 namespace perfmodel {
 
-/// So many replicas of one deployment.
+/// Replicas of one deployment.
 template <Scalar T = double>
 struct basic_replica_pool {
   basic_deployment<T> deployment{};
@@ -22,8 +22,9 @@ struct basic_replica_pool {
 };
 using replica_pool = basic_replica_pool<>;
 
-/// The way of a prompt's cache from those that computed it. `per_device` is what each device sends or
-/// takes. `streamed`: each layer's cache leaves while the next layer is computed.
+/// Link that moves KV caches from the prefill pool to the decode pool. `per_device` is the
+/// bandwidth of each device, in either direction. With `streamed` transfer each layer's cache is
+/// sent while the next layer is computed.
 template <Scalar T = double>
 struct basic_cache_link {
   bandwidth<T> per_device{};
@@ -39,55 +40,56 @@ struct basic_cache_link {
 };
 using cache_link = basic_cache_link<>;
 
-/// The link that pools have by default, and which of the accelerator's links it is.
+/// Default link of two pools.
 template <Scalar T = double>
 struct basic_default_link {
   basic_cache_link<T> link{};
-  bool over_fabric = false;  ///< else over the links to the hosts
+  bool over_fabric = false;  ///< otherwise over the host links
 };
 using default_link = basic_default_link<>;
 
-/// The link of pools of `devices` GPUs in all, where none is given: the fabric, where both pools
-/// have one accelerator and its fabric joins all of them; else the link to the host, behind which
-/// the network is. Of two accelerators the lower bandwidth and the longer latency count. None
-/// where an accelerator states no such link. *Leaves out*: a network slower than the link to the
-/// host. *Test*: two pools of 4 H100, 450 GB/s of NVLink 4; of 4 and 8, the 63 GB/s of PCIe 5.
+/// Default link of pools of `devices` GPUs in total: the fabric, where both pools have one
+/// accelerator and its fabric joins all of them; else the host link, behind which the network is.
+/// Two accelerators have the lower bandwidth and the longer latency. None where an accelerator
+/// states no such link.
+/// Leaves out: a network slower than the host link.
+/// Test: two pools of 4 H100, 450 GB/s of NVLink 4; of 4 and 8, the 63 GB/s of PCIe 5.
 template <Scalar T>
 constexpr std::optional<basic_default_link<T>> default_cache_link(
     const basic_accelerator<T>& prefill, const basic_accelerator<T>& decode, double devices) {
-  const auto over = [](const basic_interconnect<T>& way) -> std::optional<basic_cache_link<T>> {
-    if (!way.exists() || !way.bandwidth.is_stated()) return std::nullopt;
-    basic_cache_link<T> link{.per_device = way.bandwidth.quantity()};
-    if (way.latency.is_stated()) link.latency = way.latency.quantity();
+  const auto over = [](const basic_interconnect<T>& i) -> std::optional<basic_cache_link<T>> {
+    if (!i.exists() || !i.bandwidth.is_stated()) return std::nullopt;
+    basic_cache_link<T> link{.per_device = i.bandwidth.quantity()};
+    if (i.latency.is_stated()) link.latency = i.latency.quantity();
     return link;
   };
-  const bool one_kind = prefill.name == decode.name;
-  if (one_kind && decode.fabric.exists() && decode.fabric.ranks >= devices) {
+  const bool same_accelerator = prefill.name == decode.name;
+  if (same_accelerator && decode.fabric.exists() && decode.fabric.ranks >= devices) {
     const auto fabric = over(decode.fabric);
     if (!fabric) return std::nullopt;
     return basic_default_link<T>{*fabric, true};
   }
   const auto from = over(prefill.host), to = over(decode.host);
   if (!from || !to) return std::nullopt;
-  if (one_kind) return basic_default_link<T>{*to, false};
+  if (same_accelerator) return basic_default_link<T>{*to, false};
   return basic_default_link<T>{{.per_device = min(from->per_device, to->per_device),
                                 .latency = max(from->latency, to->latency)},
                                false};
 }
 
-/// A pool that computes prompts and one that decodes, of the same model, each with its own layout,
-/// formats and even accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
-/// A prompt's token comes with its cache, or, where `decode_starts` (the decoder is sent the prompt
-/// and finds its cache), after one step of decoding more. Of `first_tokens` that a load's answers send
-/// together, the decode pool computes the others, in a step each, before any is sent.
+/// A prefill pool and a decode pool of one model, each with its own layout, formats and
+/// accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
+/// The first token arrives with the cache. With `first_token_from_decode` the decode pool computes
+/// it in one more step, after a prefix hit on the transferred cache. The decode pool computes the
+/// other tokens of the load's `stream_interval` before any is sent.
 template <Scalar T = double>
 struct basic_disaggregated {
   basic_replica_pool<T> prefill{};
   basic_replica_pool<T> decode{};
   basic_cache_link<T> link{};
-  bool decode_starts = false;
+  bool first_token_from_decode = false;
 
-  /// Of both pools.
+  /// Devices of both pools.
   constexpr T devices() const {
     return prefill.replicas * T(prefill.deployment.layout.ranks()) +
            decode.replicas * T(decode.deployment.layout.ranks());
@@ -98,7 +100,7 @@ struct basic_disaggregated {
     f("prefill", s.prefill...);
     f("decode", s.decode...);
     f("link", s.link...);
-    f("decode_starts", s.decode_starts...);
+    f("decode_starts", s.first_token_from_decode...);
   }
 };
 using disaggregated = basic_disaggregated<>;
@@ -110,18 +112,19 @@ constexpr const char* name_of(service_stage s) {
   return detail::entry_of(names, s, "service_stage");
 }
 
-/// The whole service (batch and capacity are of all that decode), and what of it is how busy: the
-/// throughput over the most that each stage could have. `balanced_ratio` is how many replicas that
-/// prefill one that decodes keeps busy, at the largest batch that is admitted.
+/// Latencies and throughput of the whole service (`batch` and `capacity` are of the decode pool),
+/// and the utilisation of each stage: throughput over the throughput of the saturated stage.
+/// `balanced_ratio` is the number of prefill replicas that saturates one decode replica at its
+/// largest batch.
 template <Scalar T = double>
 struct basic_disaggregated_estimate : basic_serving_estimate<T> {
-  per_lane<T, service_stage> binding{};  ///< the busiest stage
-  T prefill_busy{};
-  T transfer_busy{};
-  T decode_busy{};
+  per_lane<T, service_stage> binding{};  ///< stage of the highest utilisation
+  T prefill_utilisation{};
+  T transfer_utilisation{};
+  T decode_utilisation{};
   T balanced_ratio{};
-  duration<T> transfer{};  ///< of a prompt's cache
-  duration<T> exposed{};   ///< the part of it after the prompt is computed
+  duration<T> transfer{};          ///< transfer of the cache of one prompt
+  duration<T> exposed_transfer{};  ///< part of it after the end of prefill
 };
 using disaggregated_estimate = basic_disaggregated_estimate<>;
 
@@ -134,47 +137,53 @@ constexpr void check_pools(const basic_disaggregated<T>& d) {
   check_deployment(d.decode.deployment);
 }
 
-/// Errors: what a scheduler does with prompts beside answers, which pools have apart. Engines hold prompts back
-/// only while answers decode. Source: TensorRT-LLM, _torch/pyexecutor/py_executor.py (should_check_waiting).
+/// Checks a load of disaggregated pools, where prefill and decode share no step.
+/// Errors: a scheduler; a preemption_mode; batching_wait_iterations. TensorRT-LLM holds prefill
+/// back only while sequences decode (_torch/pyexecutor/py_executor.py, should_check_waiting).
 template <Scalar T>
 constexpr void check_load_of_pools(const basic_service_load<T>& l) {
-  check_no_preemption(l, "of pools");
+  check_no_preemption(l, "with disaggregated pools");
   if (!(upper(l.batching_wait_iterations) <= 0.0)) {
-    out_of_range("held_iterations", upper(l.batching_wait_iterations),
-                 "0 of pools: prompts are held while answers decode beside them");
+    out_of_range("batching_wait_iterations", upper(l.batching_wait_iterations),
+                 "0 with disaggregated pools, where prefill never waits for decoding");
   }
   if (!l.scheduler) return;
-  throw error(error_code::inconsistent, std::string("scheduler is ") + name_of(*l.scheduler) +
-                                            "; allowed: none of pools: prompts run alone");
+  throw error(error_code::inconsistent,
+              std::string("scheduler is ") + name_of(*l.scheduler) +
+                  "; allowed: none with disaggregated pools, where prefill and decode "
+                  "do not share steps");
 }
 
 }  // namespace detail
 
-/// The transfer of a prompt's cache: the bytes of one device, of the pool where it has more of them,
-/// over the link.
-/// Leaves out: other transfers at the same time, and that layouts which differ cut the cache apart.
+/// Time to transfer the cache of one prompt: latency + bytes / bandwidth of one device, of the pool
+/// with more of it per device.
+/// Source: bytes over bandwidth.
+/// Leaves out: concurrent transfers; different cuts of the cache by the two layouts.
+/// Errors: none beyond those of the specs.
 /// Test: 70B: 80 layers x 4 KiB x 2048 tokens = 671 MB, over 8 ranks 84 MB, 1.68 ms at 50 GB/s.
 template <Scalar T>
 constexpr duration<T> transfer_time(const basic_disaggregated<T>& d,
                                     const std::type_identity_t<T>& prompt_tokens) {
   const bytes<T> sent = detail::sequence_on_device(d.prefill.deployment, prompt_tokens);
-  const bytes<T> taken = detail::sequence_on_device(d.decode.deployment, prompt_tokens);
-  return named("transfer", d.link.latency + max(sent, taken) / d.link.per_device);
+  const bytes<T> received = detail::sequence_on_device(d.decode.deployment, prompt_tokens);
+  return named("transfer", d.link.latency + max(sent, received) / d.link.per_device);
 }
 
-/// What of a transfer of L layers is left when a prompt that takes so long is computed: the last
-/// layer's, and where the link is the slower of the two, what piled up before it:
-/// t + max(0, (L - 1) (t - c)) with t and c the times of a layer. Source: two stages in a row; Patel
-/// et al., "Splitwise", ISCA 2024, section IV-C (transfer by layers).
-/// Test: the schedule of layers, one by one; all of it where it is not streamed.
+/// Part of a streamed transfer of L layers after the end of prefill: latency + t + max(0, (L - 1)
+/// (t - c)), with t and c the transfer and compute time of a layer. The last layer always stays,
+/// and a slower link leaves a backlog. Without streaming, the whole transfer.
+/// Source: two stages in sequence; Patel et al., "Splitwise", ISCA 2024, section IV-C (transfer by
+/// layers).
+/// Test: the schedule of layers, one by one; the whole transfer where it is not streamed.
 template <Scalar T>
 constexpr duration<T> exposed_transfer(const basic_cache_link<T>& link, const duration<T>& transfer,
-                                       const duration<T>& prompt,
+                                       const duration<T>& prefill,
                                        const std::type_identity_t<T>& layers) {
   if (!link.streamed) return transfer;
   const duration<T> sent = (transfer - link.latency) / layers;
-  const duration<T> behind = max(sent - prompt / layers, duration<T>{});
-  return named("exposed transfer", link.latency + sent + (layers - 1.0) * behind);
+  const duration<T> backlog = max(sent - prefill / layers, duration<T>{});
+  return named("exposed transfer", link.latency + sent + (layers - 1.0) * backlog);
 }
 
 }  // namespace perfmodel

@@ -1,4 +1,4 @@
-// Cache that is kept in a host's memory: what bringing a prefix back costs, beside computing it anew.
+// KV offload: cached prefixes in host memory, and the time to fetch them against prefilling again.
 #pragma once
 
 #include <optional>
@@ -10,8 +10,8 @@
 
 namespace perfmodel {
 
-/// Where a cache goes that a device has no room for: so many tokens of the model, over a link that each
-/// device has for itself.
+/// Host-memory tier of a KV cache: its capacity in tokens of the model, and the link of each
+/// device.
 template <Scalar T = double>
 struct basic_host_tier {
   T tokens{};
@@ -27,8 +27,11 @@ struct basic_host_tier {
 };
 using host_tier = basic_host_tier<>;
 
-/// Bringing the cache of so many tokens back to the devices: latency + bytes of a device / link.
-/// Leaves out: transfers at the same time; that layers are computed as they arrive.
+/// Time to fetch the cache of `tokens` tokens to the devices: latency + bytes of a device /
+/// bandwidth.
+/// Source: bytes over bandwidth.
+/// Leaves out: concurrent transfers; overlap of layers with compute.
+/// Errors: tokens below 1; a tier out of range.
 /// Test: 70B over 8 ranks: 2048 tokens are 84 MB of each, 3.4 ms at 25 GB/s.
 template <Scalar T>
 constexpr duration<T> fetch_time(const basic_deployment<T>& d, const basic_host_tier<T>& tier,
@@ -39,17 +42,18 @@ constexpr duration<T> fetch_time(const basic_deployment<T>& d, const basic_host_
                                   tier.per_device);
 }
 
-/// A prefix of so many tokens from the host, and computed anew under a policy.
+/// Time to fetch a prefix from host memory, and to prefill it again under a policy.
 template <Scalar T = double>
 struct basic_fetch_estimate {
   duration<T> fetch{};
   duration<T> compute{};
 
-  /// Above 1 it pays.
+  /// Speed-up of the fetch; above 1 it is the faster.
   constexpr T gain() const { return T(compute / fetch); }
 };
 using fetch_estimate = basic_fetch_estimate<>;
 
+/// Compares the fetch of a prefix of `tokens` tokens with its prefill under a policy.
 /// Test: both times by themselves.
 template <Scalar T, class Policy>
 constexpr basic_fetch_estimate<T> fetch_or_compute(const basic_deployment<T>& d,
@@ -60,10 +64,10 @@ constexpr basic_fetch_estimate<T> fetch_or_compute(const basic_deployment<T>& d,
           step(d, basic_iteration<T>{.prefill_tokens = tokens}, policy).time};
 }
 
-/// The fewest whole tokens, up to `most`, from which on a prefix is quicker fetched than computed anew; 0
-/// where it is not at `most`. A fetch grows by the token, and a prompt has a least time, that of reading
-/// the weights, and grows by more than its tokens: by bisection from `most` down. In the worst lane.
-/// Test: pays there, and not a token below; a link of a tenth the speed needs more.
+/// Fewest tokens, up to `most`, from which a fetch is faster than prefill; 0 where it is not at
+/// `most`. By bisection: a fetch is linear in the tokens, while prefill has a least time (reading
+/// the weights) and grows faster than its tokens. In the worst lane.
+/// Test: faster there, and not with one token less; a tenth of the bandwidth needs more tokens.
 template <Scalar T, class Policy>
 constexpr int least_tokens_to_fetch(const basic_deployment<T>& d, const basic_host_tier<T>& tier,
                                     int most, const Policy& policy) {
@@ -79,16 +83,18 @@ constexpr int least_tokens_to_fetch(const basic_deployment<T>& d, const basic_ho
   return paying;
 }
 
-/// What a tree of prefixes finds on the devices and, beyond them, in the host's memory.
+/// Hit rates of a prefix tree in the cache of the devices and in host memory behind it.
 template <Scalar T = double>
 struct basic_tiered_hit_estimate {
-  T device{};  ///< share of the tokens of prompts
+  T device{};  ///< share of prompt tokens
   T host{};
 };
 using tiered_hit_estimate = basic_tiered_hit_estimate<>;
 
-/// Both tiers together remember as one cache of their sum does; the devices have the younger part.
-/// Errors: as prefix_hit_of. Test: the device alone; both together.
+/// Hit rates of both tiers, which cache as one of their total size does; the devices have the most
+/// recent part.
+/// Errors: as prefix_hit_of.
+/// Test: the device tier by itself; both tiers.
 template <Scalar T>
 constexpr basic_tiered_hit_estimate<T> tiered_hit_of(const basic_prefix_tree<T>& tree,
                                                      const std::type_identity_t<T>& on_devices,
@@ -99,15 +105,15 @@ constexpr basic_tiered_hit_estimate<T> tiered_hit_of(const basic_prefix_tree<T>&
   return {device, scalar_max(T(both - device), T(0.0))};
 }
 
-// The host's memory behind a service's cache.
+// Host-memory cache of a service.
 
-/// Prefixes that the devices forgot and the host still has: {.hit = 0.5} says that half of a prompt comes from
-/// there, {.memory = 200 GB} what fits there, of which the hits follow where the load has `shared` prefixes.
-/// Each device has a link of its own, the accelerator's where none is given.
+/// Prefixes that left the devices' cache for host memory. {.hit = 0.5}: half of each prompt is
+/// fetched from there. {.memory = 200 GB}: its size, from which the hits follow where the load has
+/// `shared` prefixes. Each device has a link of its own, by default the accelerator's host link.
 template <Scalar T = double>
 struct basic_host_cache {
-  T hit{};  ///< share of a prompt that is brought back; a part of the load's prefix_hit
-  std::optional<bytes<T>> memory{};  ///< for the cache of a data-parallel group
+  T hit{};  ///< share of a prompt fetched from host memory; part of the load's prefix_hit
+  std::optional<bytes<T>> memory{};  ///< host memory of a data-parallel group
   std::optional<bandwidth<T>> per_device{};
   duration<T> latency{};
 

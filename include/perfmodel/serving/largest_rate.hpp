@@ -1,4 +1,4 @@
-// The largest rate and the largest chunk budget that meet targets on latencies.
+// Latency targets, and the largest rate and chunk budget that meet them.
 #pragma once
 
 #include <algorithm>
@@ -8,12 +8,12 @@
 #include <perfmodel/serving/serving_estimate.hpp>
 #include <string_view>
 
-// Targets on a service's latencies: the one place that says what meets them, and by how much it misses.
+// Latency targets: whether an estimate meets them, and by which factor it misses.
 
 namespace perfmodel {
 
-/// A latency that the mean stays within, or that a `share` of all requests (of gaps: of tokens) does:
-/// {0.2 * second, 0.99}.
+/// Upper limit of a latency: of its mean, or of a percentile (`share`): {0.2 * second, 0.99}. ITL
+/// percentiles are over tokens, the others over requests.
 template <Scalar T = double>
 struct basic_latency_target {
   duration<T> limit{};
@@ -32,15 +32,15 @@ struct basic_latency_target {
 };
 using latency_target = basic_latency_target<>;
 
-/// What a service has to meet; without any, to keep up.
+/// Latency targets of a service. Without any target it only has to be stable.
 template <Scalar T = double>
 struct basic_service_targets {
   std::optional<basic_latency_target<T>> ttft{};
   std::optional<basic_latency_target<T>> itl{};
   std::optional<basic_latency_target<T>> e2e{};
 
-  /// Whether one of them is of a share of requests, which only predictions have.
-  constexpr bool of_shares() const {
+  /// Whether a target is a percentile, which only predictions have.
+  constexpr bool has_percentiles() const {
     return (ttft && ttft->share) || (itl && itl->share) || (e2e && e2e->share);
   }
 
@@ -53,7 +53,7 @@ struct basic_service_targets {
 };
 using service_targets = basic_service_targets<>;
 
-/// Each latency over its limit; 0 where it has none. Above 1 it misses.
+/// Ratio of each latency to its limit; 0 without a limit. A ratio above 1 misses.
 struct target_misses {
   double ttft = 0.0;
   double itl = 0.0;
@@ -62,25 +62,25 @@ struct target_misses {
   constexpr double worst() const { return (std::max)({ttft, itl, e2e}); }
 };
 
-/// How far a service is from its targets, in its worst lane or at the worse end of a range. A bound has no
-/// distribution: of it, the means.
-/// Test: by hand, of means and of shares.
+/// Ratios of the latencies of a service to its targets, in the worst lane or at the worse end of an
+/// interval. A bound has no distribution, so its means are compared.
+/// Test: by hand, of means and of percentiles.
 template <Scalar T>
 constexpr target_misses misses_of(const basic_serving_estimate<T>& s,
                                   const basic_service_targets<T>& t) {
-  const bool spread = s.first_token.size() > 0;
+  const bool has_distribution = s.ttft_distribution.size() > 0;
   const auto over = [&](const std::optional<basic_latency_target<T>>& target,
                         const duration<T>& mean, const auto& quantile) {
     if (!target) return 0.0;
-    const duration<T> judged = target->share && spread ? quantile(*target->share) : mean;
-    return upper(judged.value()) / lower(target->limit.value());
+    const duration<T> latency = target->share && has_distribution ? quantile(*target->share) : mean;
+    return upper(latency.value()) / lower(target->limit.value());
   };
-  return {over(t.ttft, s.ttft, [&](double share) { return s.first_token.quantile(share); }),
-          over(t.itl, s.itl, [&](double share) { return s.gap.quantile(share); }),
+  return {over(t.ttft, s.ttft, [&](double share) { return s.ttft_distribution.quantile(share); }),
+          over(t.itl, s.itl, [&](double share) { return s.itl_distribution.quantile(share); }),
           over(t.e2e, s.e2e, [&](double share) { return s.e2e_quantile(share); })};
 }
 
-/// Whether a service is feasible and within them.
+/// Whether a service is feasible and meets its targets.
 template <Scalar T>
 constexpr bool meets(const basic_serving_estimate<T>& s, const basic_service_targets<T>& t) {
   return s.feasible && misses_of(s, t).worst() <= 1.0;
@@ -88,7 +88,8 @@ constexpr bool meets(const basic_serving_estimate<T>& s, const basic_service_tar
 
 namespace detail {
 
-/// The largest rate of requests that holds(rate), by bounded steps: doubling to 1e8, bisection to 1e-6.
+/// Largest rate for which holds(rate), in 1e-6 to 1e8, to 1e-6 of it: by factors of 4, then
+/// bisection.
 template <class Holds>
 constexpr double largest_rate_that(const Holds& holds) {
   double meeting = 1e-6, missing = 1e9;
@@ -106,12 +107,12 @@ constexpr double largest_rate_that(const Holds& holds) {
 
 }  // namespace detail
 
-/// The largest rate at which serve(load) meets the targets, with `load` arriving at it (a closed loop's
-/// lengths, by chance, and without its evictions, of which open loops have none); 0 where none does. Latencies rise with the rate: at most 70 answers; a dual gets
-/// no derivatives of it.
+/// Largest arrival rate at which serve(load) meets the targets; 0 where none does. A closed loop
+/// keeps its lengths, with Poisson arrivals and without preemption, which open loops do not have.
+/// Latencies rise with the rate: at most 70 evaluations. A dual gets no derivatives of it.
 /// Errors: a limit of 0 or below; a share outside 0 to 1.
-/// Tests: met there and not 1 % above, by means and by percentiles; without targets it is where
-/// the service stops to keep up.
+/// Test: met there and not 1 % above, by means and by percentiles; without targets the limit of
+/// stability.
 template <Scalar T, class Serve>
 constexpr request_rate<T> largest_rate(basic_service_load<T> load,
                                        const basic_service_targets<T>& targets,
@@ -119,7 +120,7 @@ constexpr request_rate<T> largest_rate(basic_service_load<T> load,
   require_valid(targets);
   basic_open_loop<T> loop;
   if (!load.is_closed()) loop = std::get<basic_open_loop<T>>(load.arrivals);
-  load.preempts.reset();
+  load.preemption_mode.reset();
   return request_rate<T>::from_value(T(detail::largest_rate_that([&](double rate) {
     loop.rate = request_rate<T>::from_value(T(rate));
     load.arrivals = loop;
@@ -127,12 +128,12 @@ constexpr request_rate<T> largest_rate(basic_service_load<T> load,
   })));
 }
 
-/// The largest chunk budget, in whole tokens up to `most`, with which serve(load) stays within the
-/// target of the gaps between tokens; 0 where none does. By bisection: a budget is too large where gaps
-/// are too long, and too small where the service does not keep up with the load.
+/// Largest chunk budget, in whole tokens up to `most`, with which serve(load) meets an ITL target;
+/// 0 where none does. By bisection: a budget is too large where ITL is too long, and too small
+/// where the service is overloaded.
 /// Errors: a limit of 0 or below; `most` below 1.
-/// Tests: met with it, and not with one token more; a looser target never lowers it; `most` where no
-/// prompt is in the way.
+/// Test: met with it, and not with one token more; a looser target never lowers it; `most` where no
+/// prefill interferes.
 template <Scalar T, class Serve>
 constexpr int chunk_budget_for(basic_service_load<T> load, const basic_latency_target<T>& itl,
                                int most, const Serve& serve) {
@@ -149,35 +150,34 @@ constexpr int chunk_budget_for(basic_service_load<T> load, const basic_latency_t
   return best;
 }
 
-// Two services held against each other by the largest rate of requests that each takes within targets.
+// Goodput of two services.
 
-/// Goodput of the same devices both ways: the largest rate within targets. Source of the term: Zhong et al.,
-/// "DistServe", OSDI 2024.
+/// Goodput of the same devices with and without disaggregation: the largest rate within targets.
+/// Source: Zhong et al., "DistServe", OSDI 2024 (the term).
 template <Scalar T = double>
 struct basic_goodput_estimate {
   request_rate<T> disaggregated{};
   request_rate<T> collocated{};
 
-  /// Above 1 it pays; where only the pools meet the targets at all, infinity.
+  /// Gain of disaggregation; infinity where only the pools meet the targets.
   constexpr double factor() const {
-    const double apart = mid(disaggregated.value()), shared = mid(collocated.value());
-    return shared > 0.0 ? apart / shared : (apart > 0.0 ? detail::infinity : 0.0);
+    const double pools = mid(disaggregated.value()), shared = mid(collocated.value());
+    return shared > 0.0 ? pools / shared : (pools > 0.0 ? detail::infinity : 0.0);
   }
 };
 using goodput_estimate = basic_goodput_estimate<>;
 
-// Overload of an open loop: whether requests arrive faster than the service completes them, and the
-// largest rate that it sustains.
+// Overload of an open loop, and the largest rate it sustains.
 
 /// Whether an estimate is infeasible because of its arrival rate. The queue then grows without
-/// bound, and the latencies of the estimate are of no steady state.
+/// bound, and the latencies of the estimate are not of a steady state.
 template <Scalar T>
 constexpr bool is_overloaded(const basic_serving_estimate<T>& s) {
   return !s.feasible && std::string_view(s.feasible.unit) == "req/s";
 }
 
-/// The largest rate of `load`'s requests that a service sustains, rate* = sup{rate: serve(load at
-/// rate) is feasible}; 0 where it fits no request. By largest_rate without targets, to 1e-6.
+/// Largest rate of the load's requests that a service sustains, sup{rate : serve(load at rate) is
+/// feasible}; 0 where no request fits. By largest_rate without targets, to 1e-6.
 /// Leaves out: preemption, which open loops do not have.
 /// Test: feasible at 0.999 of it and overloaded at 1.001, in one pool, in two, and in bounds.
 template <Scalar T, class Serve>
@@ -185,7 +185,8 @@ constexpr request_rate<T> sustainable_rate(const basic_service_load<T>& load, co
   return largest_rate(load, basic_service_targets<T>{}, serve);
 }
 
-/// Replicas that sustain a rate together: ceil(offered / sustainable). Errors: a rate not above 0.
+/// Replicas that sustain an arrival rate: ceil(offered / sustainable).
+/// Errors: a rate not above 0.
 /// Test: by hand.
 inline double replicas_to_sustain(const request_rate<>& offered,
                                   const request_rate<>& sustainable) {

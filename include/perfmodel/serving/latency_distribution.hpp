@@ -1,4 +1,4 @@
-// How a latency is distributed over requests: its mean, its quantiles, the share within a target.
+// Distribution of a latency over requests or tokens: mean, quantiles, share within a limit.
 #pragma once
 
 #include <array>
@@ -11,14 +11,14 @@ namespace perfmodel {
 
 namespace detail {
 
-/// A share of all requests whose latency is even between two ends, in seconds.
+/// A share of requests with a latency uniform between two ends, in seconds.
 struct latency_piece {
   double weight = 0.0;
   double from = 0.0;
   double to = 0.0;
 };
 
-/// The cumulative distribution of pieces, linear between their ends.
+/// Cumulative distribution of uniform pieces, linear between their ends.
 template <std::size_t N>
 class piecewise_latency {
  public:
@@ -37,10 +37,11 @@ class piecewise_latency {
     return share;
   }
 
-  /// The least latency that at least this share is not above; the greatest where all are fewer.
+  /// Smallest latency with at least this share at or below it; the largest where the pieces weigh
+  /// less.
   constexpr double quantile(double share) const {
-    double below = -infinity;  // the last end at which fewer are
-    double above = infinity;   // the first at which as many are
+    double below = -infinity;  // last end below the share
+    double above = infinity;   // first end at or above it
     double greatest = 0.0;
     const auto look = [&](double x) {
       greatest = scalar_max(greatest, x);
@@ -57,7 +58,7 @@ class piecewise_latency {
   }
 
  private:
-  /// Just before x: without the pieces that are of x alone.
+  /// Share below x, without pieces of zero length at x.
   constexpr double share_before(double x) const {
     double share = share_below(x);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -70,8 +71,8 @@ class piecewise_latency {
   std::size_t count_ = 0;
 };
 
-/// The standard normal quantile, within 4.5e-4. Source: Abramowitz and Stegun, "Handbook of Mathematical
-/// Functions", 26.2.23.
+/// Quantile of the standard normal distribution, within 4.5e-4.
+/// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.23.
 constexpr double normal_quantile(double share) {
   if (share < 0.5) return -normal_quantile(1.0 - share);
   const double t = math::sqrt(-2.0 * math::log(1.0 - share));
@@ -81,19 +82,18 @@ constexpr double normal_quantile(double share) {
 
 }  // namespace detail
 
-/// A latency over many requests (or over the gaps between tokens), as a mixture: a share `weight` of
-/// them takes `from` + an even spread of `spread` + an exponential of mean `tail`, of which a part has
-/// one or none.
+/// One part of a latency mixture: a share `weight` of all takes `from`, plus a uniform term between
+/// 0 and `range`, plus an exponential of mean `tail`. A part has one of the two terms, or none.
 template <Scalar T = double>
 struct basic_latency_part {
   T weight{};
   duration<T> from{};
-  duration<T> spread{};
+  duration<T> range{};
   duration<T> tail{};
 };
 
-/// Quantiles are read off a cumulative distribution that is linear between the ends of its pieces; an
-/// exponential is cut at its own 50th, 90th, 99th and 99.9th percentile, where it is exact.
+/// Mixture of latency parts. Quantiles come from a piecewise linear cumulative distribution. An
+/// exponential is cut at its 50th, 90th, 99th and 99.9th percentile, where it is exact.
 template <Scalar T = double>
 class basic_latency_distribution {
  public:
@@ -101,27 +101,27 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
-  /// Of all but some parts: `first` more, and then a wait, exponential of this mean.
-  constexpr void delay(const duration<T>& first, const duration<T>& wait, std::size_t but = 0) {
-    for (std::size_t i = but; i < count_; ++i) {
-      parts_[i].from += first;
+  /// Adds a constant and an exponential wait to all parts from the `skip`-th on.
+  constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
+    for (std::size_t i = skip; i < count_; ++i) {
+      parts_[i].from += constant;
       parts_[i].tail += wait;
     }
   }
 
-  /// sum of weight (from + spread / 2 + tail), over the sum of weights.
+  /// Mean: sum of weight (from + range / 2 + tail) over the sum of weights.
   constexpr duration<T> mean() const {
     duration<T> sum{};
     T weights{};
     for (std::size_t i = 0; i < count_; ++i) {
       const basic_latency_part<T>& p = parts_[i];
-      sum += p.weight * (p.from + 0.5 * p.spread + p.tail);
+      sum += p.weight * (p.from + 0.5 * p.range + p.tail);
       weights += p.weight;
     }
     return sum / weights;
   }
 
-  /// Over all: the root of the mean square distance from the mean.
+  /// Standard deviation of the mixture.
   constexpr duration<T> deviation() const {
     using math::sqrt;
     const T m = mean().value();
@@ -129,21 +129,23 @@ class basic_latency_distribution {
     T weights{};
     for (std::size_t i = 0; i < count_; ++i) {
       const basic_latency_part<T>& p = parts_[i];
-      const T spread = p.spread.value(), tail = p.tail.value();
-      const T away = p.from.value() + 0.5 * spread + tail - m;
-      squares += p.weight * (away * away + spread * spread / 12.0 + tail * tail);
+      const T range = p.range.value(), tail = p.tail.value();
+      const T away = p.from.value() + 0.5 * range + tail - m;
+      squares += p.weight * (away * away + range * range / 12.0 + tail * tail);
       weights += p.weight;
     }
     return duration<T>::from_value(sqrt(T(squares / weights)));
   }
 
-  /// The latency that a share of all stays within. Errors: a share outside 0 to 1.
-  /// Tests: one even part; an exponential at its 50th, 90th and 99th percentile; steps; the pieces
-  /// sampled; never falls with the share.
+  /// Latency at or below which a share of all lies.
+  /// Errors: a share outside 0 to 1.
+  /// Test: one uniform part; an exponential at its 50th, 90th and 99th percentile; steps; the
+  /// pieces sampled; never falls with the share.
   constexpr duration<T> quantile(double share) const {
     detail::fraction("share", share);
     if constexpr (detail::Range<T>) {
-      // What a weight may be more or less counts where it is worse: late parts above, early below.
+      // An interval weight counts where it is worse: late parts with the upper end, early with the
+      // lower.
       const auto lo = [](const T& x) { return x.lo(); };
       const auto hi = [](const T& x) { return x.hi(); };
       const double low = pieces(hi, lo).quantile(share);
@@ -156,7 +158,8 @@ class basic_latency_distribution {
     }
   }
 
-  /// The share of all that is not above a latency. Test: the inverse of quantile.
+  /// Share of all at or below a latency.
+  /// Test: the inverse of quantile.
   constexpr double share_within(const duration<>& latency) const {
     return pieces(in_lane(0), in_lane(0)).share_below(latency.value());
   }
@@ -174,7 +177,7 @@ class basic_latency_distribution {
     return [lane](const T& x) { return lanes_of<T>::lane(x, lane); };
   }
 
-  /// The pieces of a part, weights by one reading of their scalar and times by another.
+  /// Uniform pieces of a part; `weight` and `time` read a plain number from the scalar.
   template <class X, class Weight, class Time, class Visit>
   static constexpr void cut(const basic_latency_part<T>& p, const Weight& weight, const Time& time,
                             Visit&& visit) {
@@ -184,7 +187,7 @@ class basic_latency_distribution {
     constexpr double shares[] = {0.5, 0.4, 0.09, 0.01};
     const X w = weight(p.weight), from = time(p.from.value()), tail = time(p.tail.value());
     if (!(upper(p.tail.value()) > 0.0)) {
-      visit(piece<X>{w, from, from + time(p.spread.value())});
+      visit(piece<X>{w, from, from + time(p.range.value())});
       return;
     }
     for (std::size_t k = 0; k < std::size(shares); ++k) {
@@ -204,8 +207,8 @@ class basic_latency_distribution {
     return all;
   }
 
-  /// The quantile `at` with the derivatives of what makes it: one step of Newton's method on the
-  /// cumulative distribution (implicit function theorem), or those of the step that it stands on.
+  /// The quantile `at` with derivatives: one step of Newton's method on the cumulative distribution
+  /// (implicit function theorem), or those of the piece end that it stands on.
   constexpr duration<T> carried(double at, double share) const {
     if constexpr (std::is_floating_point_v<T>) {
       return duration<T>::from_value(T(at));

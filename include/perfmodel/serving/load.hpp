@@ -1,4 +1,4 @@
-// What a service is asked to do: lengths, and requests that always wait or that arrive at a rate.
+// The load of a service: request lengths, and arrivals in a closed or an open loop.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,9 @@
 
 namespace perfmodel {
 
-/// So many requests are in the system: each that leaves is replaced at once. A run of so many
-/// `requests` starts `concurrency` of them together, as benchmarks do; without a number it never ends,
-/// and nobody remembers its start.
+/// A constant number of requests in the system: each completion is replaced by a new request at
+/// once. A run of `requests` requests starts with a burst of `concurrency` of them, as benchmarks
+/// do. Without a number of requests the loop is in steady state.
 template <Scalar T = double>
 struct basic_closed_loop {
   T concurrency{};
@@ -29,33 +29,37 @@ struct basic_closed_loop {
 };
 using closed_loop = basic_closed_loop<>;
 
-/// Requests arrive at this mean rate, whatever the service does. `cv` is the coefficient of variation
-/// of the gaps between arrivals (1: Poisson, 0: a clock), `together` how many arrive at once.
+/// Requests arrive at a mean rate, independent of completions. `cv` is the coefficient of variation
+/// of the times between arrivals (1: Poisson, 0: periodic). Bursts of `arrivals_per_burst` requests
+/// arrive at the same time.
 template <Scalar T = double>
 struct basic_open_loop {
   request_rate<T> rate{};
   T cv = T(1.0);
-  T together = T(1.0);
+  T arrivals_per_burst = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::positive("rate"), s.rate...);
     f(field::within("cv", 0.0, 100.0, "0 to 100"), s.cv...);
-    f(field::count("together"), s.together...);
+    f(field::count("arrivals_per_burst"), s.arrivals_per_burst...);
   }
 };
 using open_loop = basic_open_loop<>;
 
-/// What one replica is asked to do: {.input_tokens = 2048, .output_tokens = 512, .arrivals =
-/// closed_loop{64}}, or open_loop{4.0 * request_per_s}. Lengths are means, with a coefficient of
-/// variation; lengths_of makes both of a list. `prefix_hit` is the share of a prompt that is found in
-/// the cache. `shared` has what prompts begin with, {{500, 1}, {2000, 40}}: 500 tokens of all, then 2000 of
-/// one of 40. Sequences hold that once, and where no prefix_hit is given, prompts find what the cache
-/// remembers of it (found_of). `evicts` says how sequences come back that are evicted where a closed loop has
-/// more requests than fit and answers grow; without it none are. It is of a closed loop whose requests join as
-/// others end, in one pool and without drafts; any other refuses it. `chunk_tokens` bounds the prompt tokens of
-/// one iteration and `batch_limit` the sequences that are admitted at once; without them, and without a
-/// `scheduler`, they are as the engine has them.
+/// The load of one replica: {.input_tokens = 2048, .output_tokens = 512, .arrivals =
+/// closed_loop{64}}, or open_loop{4.0 * request_per_s}. `per_replica` divides the load of a service
+/// by its replicas.
+/// Lengths are means with a coefficient of variation (length_statistics_of). `prefix_hit` is the
+/// cached share of a prompt. `shared` is the shared-prefix tree, root first, as {tokens, distinct
+/// prefixes}: {{500, 1}, {2000, 40}} is a 500-token system prompt, then one of 40 tenants' 2,000
+/// tokens. Sequences store a shared prefix once. Without a prefix_hit, hits follow from `shared`
+/// and the size of the cache (resolve_prefix_hit).
+/// `preemption_mode` states how preempted sequences are restored in a closed loop with more
+/// requests than fit; without it preemption is not counted. Open loops, static batches, pools and
+/// speculation refuse it.
+/// `chunk_tokens` is the token budget of a step for prefill, `batch_limit` the maximum running
+/// requests. Both, and `scheduler`, are the engine's by default.
 template <Scalar T = double>
 struct basic_service_load {
   T input_tokens{};
@@ -67,21 +71,20 @@ struct basic_service_load {
   T output_cv{};
   T prefix_hit{};
   std::optional<scheduling> scheduler{};
-  T first_tokens = T(1.0);       ///< of an answer that are sent first, together
-  T batching_wait_iterations{};  ///< that the scheduler lets a request wait, on purpose
+  T stream_interval = T(1.0);    ///< output tokens that are sent at once, from the first on
+  T batching_wait_iterations{};  ///< steps that the scheduler collects arrivals
   basic_prefix_levels<T> shared{};
-  std::optional<basic_host_cache<T>> host{};  ///< behind the cache of the devices
-  std::optional<preemption>
-      preempts{};  ///< where answers outgrow the cache; not counted, where not given
+  std::optional<basic_host_cache<T>> host{};  ///< KV cache in host memory
+  std::optional<preemption> preemption_mode{};
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
   }
-  /// Of a closed loop.
+  /// Requests in the system of a closed loop.
   constexpr const T& concurrency() const {
     return std::get<basic_closed_loop<T>>(arrivals).concurrency;
   }
-  /// Of an open loop.
+  /// Arrival rate of an open loop.
   constexpr const request_rate<T>& rate() const {
     return std::get<basic_open_loop<T>>(arrivals).rate;
   }
@@ -98,23 +101,25 @@ struct basic_service_load {
     f(field::within("prefix_hit", 0.0, 0.999, "0 to 0.999: the last token is always computed"),
       s.prefix_hit...);
     f("scheduler", s.scheduler...);
-    f(field::count("first_tokens"), s.first_tokens...);
-    f(field::not_negative("held_iterations"), s.batching_wait_iterations...);
+    f(field::count("stream_interval"), s.stream_interval...);
+    f(field::not_negative("batching_wait_iterations"), s.batching_wait_iterations...);
     f("shared", s.shared...);
     f("host", s.host...);
-    f("evicts", s.preempts...);
+    f("preemption_mode", s.preemption_mode...);
   }
 };
 using service_load = basic_service_load<>;
 
-/// Mean and coefficient of variation of a list of lengths.
-struct length_spread {
+/// Mean and coefficient of variation of a set of lengths.
+struct length_statistics {
   double mean = 0.0;
   double cv = 0.0;
 };
 
-/// Errors: an empty list; a length below 1. Test: 100 and 300 have mean 200 and cv 1/2.
-constexpr length_spread lengths_of(std::span<const double> lengths) {
+/// The statistics of a list of request lengths.
+/// Errors: an empty list; a length below 1.
+/// Test: 100 and 300 have mean 200 and cv 1/2.
+constexpr length_statistics length_statistics_of(std::span<const double> lengths) {
   double sum = 0.0;
   for (const double x : lengths) sum += detail::count("length", x);
   const double mean = sum / detail::count("lengths", static_cast<double>(lengths.size()));
@@ -123,7 +128,10 @@ constexpr length_spread lengths_of(std::span<const double> lengths) {
   return {mean, math::sqrt(squares / static_cast<double>(lengths.size())) / mean};
 }
 
-/// The load that each of several replicas has; some idle where there are fewer requests.
+/// The load of one of n replicas that share a service's load evenly: a closed loop of C / n
+/// requests (at least 1: with fewer requests some replicas idle), or an open loop of rate / n.
+/// `serving` answers for one replica, so throughput of the service is n times its throughput.
+/// Replicas are independent engines; `layout.data` is the data-parallel attention of one engine.
 template <Scalar T>
 constexpr basic_service_load<T> per_replica(basic_service_load<T> l,
                                             const std::type_identity_t<T>& replicas) {
@@ -140,57 +148,58 @@ constexpr basic_service_load<T> per_replica(basic_service_load<T> l,
 
 namespace detail {
 
-/// Errors: a load that says how it evicts, of a service that evictions are not counted in.
+/// Errors: a load with a preemption_mode, in a service that does not count preemption.
 template <Scalar T>
 constexpr void check_no_preemption(const basic_service_load<T>& l, const char* of_service) {
-  if (!l.preempts) return;
-  throw error(error_code::inconsistent,
-              std::string("evicts is ") + name_of(*l.preempts) + "; allowed: none " + of_service);
+  if (!l.preemption_mode) return;
+  throw error(error_code::inconsistent, std::string("preemption_mode is ") +
+                                            name_of(*l.preemption_mode) + "; allowed: none " +
+                                            of_service);
 }
 
 template <Scalar T>
 constexpr void check_load(const basic_service_load<T>& l) {
   require_valid(l);
-  if (!l.is_closed()) check_no_preemption(l, "where requests arrive at a rate");
-  if (l.scheduler == scheduling::static_batches) check_no_preemption(l, "of static batches");
+  if (!l.is_closed()) check_no_preemption(l, "in an open loop");
+  if (l.scheduler == scheduling::static_batches) check_no_preemption(l, "with static batches");
   check_shared(l.shared, l.input_tokens, "fewer than input_tokens");
   if (l.host && !(lower(T(l.prefix_hit - l.host->hit)) >= 0.0))
-    out_of_range("host_hit", upper(l.host->hit), "0 to prefix_hit, of which it is a part");
+    out_of_range("host.hit", upper(l.host->hit), "0 to prefix_hit, of which it is a part");
 }
 
-/// Prompt tokens that the cache does not have.
+/// Prompt tokens that are not in the prefix cache.
 template <Scalar T>
-constexpr T computed_tokens(const basic_service_load<T>& l) {
+constexpr T uncached_tokens(const basic_service_load<T>& l) {
   return l.input_tokens - l.prefix_hit * l.input_tokens;
 }
 
-/// Iterations that a prompt is computed in, where the load bounds its chunks; else 1.
+/// Engine steps of a prefill where the load has a chunk budget; else 1.
 template <Scalar T>
 constexpr T chunks_of(const basic_service_load<T>& l) {
   using math::ceil;
-  return l.chunk_tokens ? T(ceil(T(computed_tokens(l) / *l.chunk_tokens))) : T(1.0);
+  return l.chunk_tokens ? T(ceil(T(uncached_tokens(l) / *l.chunk_tokens))) : T(1.0);
 }
 
-/// Iterations in which chunks follow each other through the stages of a pipeline: (n + p - 1) / p, as one enters
-/// the first stage when the one before it has left it.
+/// Step times of n chunks through a pipeline of p stages: (n + p - 1) / p, as a chunk enters the
+/// first stage when the previous one has left it.
 template <Scalar T>
-constexpr T iterations_through(const T& chunks, double stages) {
+constexpr T pipelined_chunk_steps(const T& chunks, double stages) {
   return (chunks + (stages - 1.0)) / stages;
 }
 
-/// Prompt tokens that one iteration takes of a prompt, the mean over its chunks.
+/// Mean tokens of a chunk.
 template <Scalar T>
-constexpr T chunk_of(const basic_service_load<T>& l) {
-  return computed_tokens(l) / chunks_of(l);
+constexpr T mean_chunk(const basic_service_load<T>& l) {
+  return uncached_tokens(l) / chunks_of(l);
 }
 
-/// Tokens before those of a chunk, the mean over the chunks of a prompt.
+/// Mean tokens of the context before a chunk, over the chunks of a prompt.
 template <Scalar T>
-constexpr T past_of_chunk(const basic_service_load<T>& l, const T& chunk) {
-  return l.prefix_hit * l.input_tokens + scalar_max(T((computed_tokens(l) - chunk) / 2.0), T(0.0));
+constexpr T tokens_before_chunk(const basic_service_load<T>& l, const T& chunk) {
+  return l.prefix_hit * l.input_tokens + scalar_max(T((uncached_tokens(l) - chunk) / 2.0), T(0.0));
 }
 
-/// Of the answers to so many requests.
+/// Output tokens per second at a request throughput.
 template <Scalar T>
 constexpr token_rate<T> output_rate_of(const basic_service_load<T>& l,
                                        const request_rate<T>& throughput) {
@@ -198,8 +207,8 @@ constexpr token_rate<T> output_rate_of(const basic_service_load<T>& l,
                throughput * (l.output_tokens * lift<T>(token_per_request)));
 }
 
-/// The cache that a sequence has while it decodes, on average over tokens: long answers have more of
-/// them, so that half of an answer is O (1 + cv^2) / 2.
+/// Mean context of a decoding sequence, over tokens: I + O (1 + cv^2) / 2, as longer outputs have
+/// more of the tokens.
 template <Scalar T>
 constexpr T mean_context(const basic_service_load<T>& l) {
   return l.input_tokens + l.output_tokens * (1.0 + l.output_cv * l.output_cv) / 2.0;

@@ -1,32 +1,20 @@
-// Prompts on some replicas, answers on others: the flow through both pools, and latencies.
+// Disaggregated service: flow through the prefill and decode pools, and its latencies.
 #pragma once
 
 #include <array>
 #include <perfmodel/serving/balance.hpp>
 #include <perfmodel/serving/disaggregated.hpp>
 #include <perfmodel/serving/prediction_of_service.hpp>
+#include <perfmodel/serving/prefill_steps.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
-#include <perfmodel/serving/prompt_passes.hpp>
 #include <perfmodel/serving/state.hpp>
 
-// What passes through the pools of a disaggregated service: what fits, and how long each stage is busy.
+// Both pools of a disaggregated service: capacity, and the period of each stage.
 
 namespace perfmodel::detail {
 
-/// The chance that an arrival waits for one of `servers`, rho^(sqrt(2 (c + 1)) - 1). Over c (1 - rho)
-/// it is the mean wait in services of M/M/c. Source: Sakasegawa, Annals of the Institute of
-/// Statistical Mathematics 29, 1977. Test: one server is M/M/1; within 0.05 of Erlang's C, 2 to 16
-/// servers 0.5 to 0.95 busy.
-template <Scalar T>
-constexpr T chance_of_waiting(const T& busy, const T& servers) {
-  using math::exp;
-  using math::log;
-  using math::sqrt;
-  return exp(T((sqrt(T(2.0 * (servers + 1.0))) - 1.0) * log(busy)));
-}
-
-/// Both pools by prefill(iteration) -> estimate and decode(iteration) -> estimate; what a load makes of
-/// them, bound or prediction, adds the rest.
+/// Flow through both pools, by prefill(iteration) -> estimate and decode(iteration) -> estimate. A
+/// bound and a prediction derive from it.
 template <Scalar T, class Prefill, class Decode>
 class pool_flow {
  protected:
@@ -35,58 +23,63 @@ class pool_flow {
                       const Decode& decode)
       : d_(d), l_(l), engine_(engine), prefill_(prefill), decode_(decode) {
     check_load_of_pools(l);
-    steps_ = scalar_max(T(l.output_tokens - 1.0), T(1.0)) + T(d.decode_starts ? 1.0 : 0.0);
+    decode_steps_ =
+        scalar_max(T(l.output_tokens - 1.0), T(1.0)) + T(d.first_token_from_decode ? 1.0 : 0.0);
     admit_prefills();
     admit_decodes();
     before_decode();
   }
 
-  constexpr const basic_deployment<T>& prefills_on() const { return d_.prefill.deployment; }
-  constexpr const basic_deployment<T>& decodes_on() const { return d_.decode.deployment; }
+  constexpr const basic_deployment<T>& prefill_pool() const { return d_.prefill.deployment; }
+  constexpr const basic_deployment<T>& decode_pool() const { return d_.decode.deployment; }
 
-  /// Prompts run alone, as many together as the budget takes and as fit beside the weights.
+  /// Prefill pool: a step takes as many prompts as the token budget allows and as fit in memory.
   constexpr void admit_prefills() {
-    const basic_deployment<T>& on = prefills_on();
-    const basic_memory_budget<T> budget = budget_of(on);
-    s_.feasible = group_fits(on);
+    const basic_deployment<T>& pool = prefill_pool();
+    const basic_memory_budget<T> budget = budget_of(pool);
+    s_.feasible = group_fits(pool);
     if (s_.feasible) {
-      s_.feasible = memory_fits(budget, cache_on_device(on, T(on.layout.data), l_.input_tokens));
+      s_.feasible =
+          memory_fits(budget, cache_on_device(pool, T(pool.layout.data), l_.input_tokens));
     }
-    const T fit = sequences_of(on, budget, l_, l_.input_tokens) / T(on.layout.data);
+    const T fit = sequences_of(pool, budget, l_, l_.input_tokens) / T(pool.layout.data);
     basic_service_load<T> load = l_;
     load.chunk_tokens =
-        scalar_min(prefill_budget(on, l_, scheduling::prefill_first, T(0.0)),
+        scalar_min(prefill_budget(pool, l_, scheduling::prefill_first, T(0.0)),
                    T(scalar_max(fit, T(1.0)) * (1.0 - l_.prefix_hit) * l_.input_tokens));
     const auto with_prefills = [&](const basic_iteration<T>& i) {
-      return engine_.prompt_time * prefill_(i).time;
+      return engine_.prefill_slowdown * prefill_(i).time;
     };
-    p_ =
-        prefill_steps_of(on, load, scheduling::prefill_first, T(0.0), duration<T>{}, with_prefills);
+    prefill_steps_ = prefill_steps_of(pool, load, scheduling::prefill_first, T(0.0), duration<T>{},
+                                      with_prefills);
     s_.prefill = prefill_(unloaded_prefill(l_));
-    slot_ = named("time of the prefill pool for a prompt", p_.packed / d_.prefill.replicas);
+    prefill_period_ = named("period of the prefill pool",
+                            prefill_steps_.saturated_prefill_time / d_.prefill.replicas);
   }
 
   constexpr void admit_decodes() {
-    const basic_deployment<T>& on = decodes_on();
+    const basic_deployment<T>& pool = decode_pool();
     const service_memory<T> memory =
-        service_memory_of(on, l_, T(l_.input_tokens + l_.output_tokens));
+        service_memory_of(pool, l_, T(l_.input_tokens + l_.output_tokens));
     if (s_.feasible) s_.feasible = memory.feasible;
     s_.capacity = memory.sequences * d_.decode.replicas;
-    capacity_ = admitted_sequences(on, l_, scalar_max(memory.sequences, T(1.0)));
-    at_capacity_ = steps_ * step_at(capacity_) / (capacity_ * d_.decode.replicas);
+    max_batch_ = admitted_sequences(pool, l_, scalar_max(memory.sequences, T(1.0)));
+    decode_period_ = decode_steps_ * step_at(max_batch_) / (max_batch_ * d_.decode.replicas);
   }
 
   constexpr void before_decode() {
     s_.transfer = transfer_time(d_, l_.input_tokens);
-    s_.exposed = exposed_transfer(d_.link, s_.transfer, p_.alone, decodes_on().model.layers.count);
-    const duration<T> fetch = prefix_fetch_of(prefills_on(), l_).each;
-    own_ = engine_.request_cpu_time + fetch + p_.alone + s_.exposed;
+    s_.exposed_transfer = exposed_transfer(d_.link, s_.transfer, prefill_steps_.prefill_time,
+                                           decode_pool().model.layers.count);
+    const duration<T> fetch = prefix_fetch_of(prefill_pool(), l_).transfer_time;
+    unloaded_ttft_ =
+        engine_.request_cpu_time + fetch + prefill_steps_.prefill_time + s_.exposed_transfer;
     const duration<T> sent =
-        sequence_on_device(prefills_on(), l_.input_tokens) / d_.link.per_device;
+        sequence_on_device(prefill_pool(), l_.input_tokens) / d_.link.per_device;
     const duration<T> taken =
-        sequence_on_device(decodes_on(), l_.input_tokens) / d_.link.per_device;
-    link_slot_ = max(sent / (d_.prefill.replicas * T(prefills_on().layout.data)),
-                     taken / (d_.decode.replicas * T(decodes_on().layout.data)));
+        sequence_on_device(decode_pool(), l_.input_tokens) / d_.link.per_device;
+    transfer_period_ = max(sent / (d_.prefill.replicas * T(prefill_pool().layout.data)),
+                           taken / (d_.decode.replicas * T(decode_pool().layout.data)));
   }
 
   constexpr duration<T> step_at(const T& batch) const { return decode_at(batch).time; }
@@ -94,46 +87,48 @@ class pool_flow {
     return decode_(basic_iteration<T>{scalar_max(batch, T(1.0)), mean_context(l_)});
   }
 
-  /// Arrivals that a stage does not keep up with: the one that keeps up with the fewest.
-  constexpr void keep_up_with(const request_rate<T>& rate) {
-    const std::array paces{slot_, link_slot_, at_capacity_};
+  /// Checks that each stage keeps up with the arrivals; else the slowest stage is the reason.
+  constexpr void check_stability(const request_rate<T>& rate) {
+    const std::array periods{prefill_period_, transfer_period_, decode_period_};
     constexpr std::array reasons{
         "prompts arrive faster than the prefill pool computes them",
         "prompts arrive faster than the link moves their cache",
         "requests arrive faster than the largest batch of the decode pool serves them"};
-    std::size_t tightest = 0;
-    for (std::size_t i = 1; i < paces.size(); ++i) {
-      if (upper(paces[i].value()) > upper(paces[tightest].value())) tightest = i;
+    std::size_t slowest = 0;
+    for (std::size_t i = 1; i < periods.size(); ++i) {
+      if (upper(periods[i].value()) > upper(periods[slowest].value())) slowest = i;
     }
-    const duration<T>& slot = paces[tightest];
-    if (s_.feasible && !(upper(T(rate * slot / request)) < 1.0)) {
+    const duration<T>& period = periods[slowest];
+    if (s_.feasible && !(upper(T(rate * period / request)) < 1.0)) {
       s_.feasible =
-          infeasible(reasons[tightest], "req/s", upper(rate.value()), 1.0 / upper(slot.value()));
+          infeasible(reasons[slowest], "req/s", upper(rate.value()), 1.0 / upper(period.value()));
     }
   }
 
-  /// Sequences that one replica decodes where requests arrive at a rate.
+  /// Decode batch of one replica at an arrival rate, by Little's law.
   constexpr T batch_at(const request_rate<T>& rate) const {
-    const T in_system = T(rate * steps_ * duration<T>::from_value(T(1.0)) / request);
-    const auto arriving = [&](const T& batch) -> T {
+    const T in_system = T(rate * decode_steps_ * duration<T>::from_value(T(1.0)) / request);
+    const auto in_flight = [&](const T& batch) -> T {
       return in_system * step_at(batch).value() / d_.decode.replicas;
     };
-    return named("batch", balanced_batch(capacity_, arriving));
+    return named("batch", balanced_batch(max_batch_, in_flight));
   }
 
-  /// The mean wait for one of the replicas that prefill, of arrivals one by one.
-  constexpr duration<T> queue_of(const basic_open_loop<T>& loop) const {
-    const T busy = scalar_min(T(loop.rate * slot_ / request), T(1.0 - 1e-6));
+  /// Mean queueing for one of the prefill replicas, M/G/c by Sakasegawa's approximation.
+  constexpr duration<T> prefill_queueing(const basic_open_loop<T>& loop) const {
+    const T busy = scalar_min(T(loop.rate * prefill_period_ / request), T(1.0 - 1e-6));
     const T variation = (loop.cv * loop.cv + l_.input_cv * l_.input_cv) / 2.0;
-    return variation * chance_of_waiting(busy, d_.prefill.replicas) / (1.0 - busy) * slot_;
+    return multi_server_wait(busy, d_.prefill.replicas, variation, prefill_period_);
   }
 
   constexpr void add_stages() {
-    s_.prefill_busy = T(s_.throughput * slot_ / request);
-    s_.transfer_busy = T(s_.throughput * link_slot_ / request);
-    s_.decode_busy = T(s_.throughput * at_capacity_ / request);
-    s_.balanced_ratio = named("balanced ratio", T(p_.packed / (at_capacity_ * d_.decode.replicas)));
-    const std::array<T, 3> idle{-s_.prefill_busy, -s_.transfer_busy, -s_.decode_busy};
+    s_.prefill_utilisation = T(s_.throughput * prefill_period_ / request);
+    s_.transfer_utilisation = T(s_.throughput * transfer_period_ / request);
+    s_.decode_utilisation = T(s_.throughput * decode_period_ / request);
+    s_.balanced_ratio = named("balanced ratio", T(prefill_steps_.saturated_prefill_time /
+                                                  (decode_period_ * d_.decode.replicas)));
+    const std::array<T, 3> idle{-s_.prefill_utilisation, -s_.transfer_utilisation,
+                                -s_.decode_utilisation};
     s_.binding = on_each_lane<T>([&](std::size_t lane) {
       return static_cast<service_stage>(index_of_least(idle, idle.size(), lane));
     });
@@ -144,22 +139,22 @@ class pool_flow {
   const basic_service_terms<T>& engine_;
   const Prefill& prefill_;
   const Decode& decode_;
-  basic_prefill_steps<T> p_{};
+  basic_prefill_steps<T> prefill_steps_{};
   basic_disaggregated_estimate<T> s_{};
-  T steps_{};                  ///< of decoding, of one request
-  T capacity_{}, batch_{};     ///< of one replica that decodes
-  duration<T> slot_{};         ///< in which the prefill pool completes one prompt, when it is full
-  duration<T> link_slot_{};    ///< the same of the links
-  duration<T> at_capacity_{};  ///< the same of the decode pool
-  duration<T> own_{};          ///< of a prompt that waits for nothing, to its place among answers
+  T decode_steps_{};               ///< decode steps of a request
+  T max_batch_{}, batch_{};        ///< decode batch of one replica
+  duration<T> prefill_period_{};   ///< time per prompt of a saturated prefill pool
+  duration<T> transfer_period_{};  ///< time per prompt of saturated links
+  duration<T> decode_period_{};    ///< time per request of a decode pool at its largest batch
+  duration<T> unloaded_ttft_{};    ///< TTFT without queueing
 };
 
-/// The policy of replicas that only decode. SGLang prepares a step while the one before it runs ("SGLang
-/// v0.4: Zero-Overhead Batch Scheduler", lmsys.org, December 2024), and no prompt comes between them:
-/// the host time that is fitted to its services, where prompts do, is not taken.
+/// The policy of decode-only replicas. SGLang prepares a step while the previous one runs, and no
+/// prefill comes between them. The CPU time fitted to its mixed services therefore does not apply.
+/// Source: "SGLang v0.4: Zero-Overhead Batch Scheduler", lmsys.org, December 2024.
 /// Test: published services, 14 % off without that time and 26 % with it.
 template <class Policy>
-constexpr Policy uninterrupted(Policy policy, engine serving_engine) {
+constexpr Policy decode_pool_policy(Policy policy, engine serving_engine) {
   if constexpr (requires { policy.engine.step_cpu_time; }) {
     if (serving_engine == engine::sglang) {
       policy.engine.step_cpu_time *= 0.0;
@@ -169,7 +164,8 @@ constexpr Policy uninterrupted(Policy policy, engine serving_engine) {
   return policy;
 }
 
-/// A disaggregated service by prefill(iteration) -> estimate and decode(iteration) -> estimate.
+/// Prediction of a disaggregated service, by prefill(iteration) -> estimate and decode(iteration)
+/// -> estimate.
 template <Scalar T, class Prefill, class Decode>
 class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   using flow = pool_flow<T, Prefill, Decode>;
@@ -187,66 +183,72 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     } else {
       open(std::get<basic_open_loop<T>>(l_.arrivals));
     }
-    return summed_up();
+    return sum_up();
   }
 
  private:
-  using flow::at_capacity_;
   using flow::batch_;
-  using flow::capacity_;
   using flow::d_;
+  using flow::decode_period_;
+  using flow::decode_steps_;
   using flow::engine_;
   using flow::l_;
-  using flow::link_slot_;
-  using flow::own_;
-  using flow::p_;
+  using flow::max_batch_;
+  using flow::prefill_period_;
+  using flow::prefill_steps_;
   using flow::s_;
-  using flow::slot_;
   using flow::step_at;
-  using flow::steps_;
+  using flow::transfer_period_;
+  using flow::unloaded_ttft_;
 
-  /// From a request to its place in a decoding batch, over a run: the first wave's prompts all come at
-  /// once, later ones as answers end.
-  constexpr duration<T> before_answer(const T& in_system, const duration<T>& answer) const {
-    const duration<T> later = own_ + prompt_wait(in_system, answer);
+  /// Mean time from arrival to the decode batch, over a run. Prompts of the initial burst arrive at
+  /// once, later ones as outputs complete.
+  constexpr duration<T> before_decoding(const T& in_system, const duration<T>& decoding) const {
+    const duration<T> later = unloaded_ttft_ + prefill_wait(in_system, decoding);
     const duration<T> first =
-        engine_.request_cpu_time + s_.exposed + 0.5 * (burst_from_ + burst_to_);
+        engine_.request_cpu_time + s_.exposed_transfer + 0.5 * (burst_start_ + burst_end_);
     return initial_burst_ * first + (1.0 - initial_burst_) * later;
   }
-  constexpr duration<T> prompt_wait(const T& in_system, const duration<T>& answer) const {
-    return duration<T>::from_value(
-        wait_in_loop(in_system, slot_.value(), away(answer).value(), l_.input_cv));
+  constexpr duration<T> prefill_wait(const T& in_system, const duration<T>& decoding) const {
+    return duration<T>::from_value(schweitzer_wait(in_system, prefill_period_.value(),
+                                                   think_time(decoding).value(), l_.input_cv));
   }
-  constexpr duration<T> away(const duration<T>& answer) const {
-    return max(own_ + answer - slot_, slot_);
+  constexpr duration<T> think_time(const duration<T>& decoding) const {
+    return max(unloaded_ttft_ + decoding - prefill_period_, prefill_period_);
   }
 
   constexpr void closed(const basic_closed_loop<T>& loop) {
     const T& all = loop.concurrency;
     if (loop.requests) initial_burst_ = scalar_min(T(1.0), T(all / *loop.requests));
-    const T of_each = scalar_max(T(all / d_.prefill.replicas), T(1.0));
-    burst_from_ = max(p_.alone, scalar_min(of_each, p_.together) * p_.packed);
-    burst_to_ = max(burst_from_, all * slot_);
-    const auto arriving = [&](const T& batch) -> T {
-      const duration<T> answer = steps_ * step_at(batch);
-      // Over a run the first wave waits less than the rest, and no prompt is computed in less time,
-      // nor is its cache sent.
+    const T per_replica = scalar_max(T(all / d_.prefill.replicas), T(1.0));
+    burst_start_ =
+        max(prefill_steps_.prefill_time, scalar_min(per_replica, prefill_steps_.prefills_per_step) *
+                                             prefill_steps_.saturated_prefill_time);
+    burst_end_ = max(burst_start_, all * prefill_period_);
+    const auto in_flight = [&](const T& batch) -> T {
+      const duration<T> decoding = decode_steps_ * step_at(batch);
+      // The initial burst waits less than later requests. The cycle is at least what the prefill
+      // pool and the links take for all prompts.
       const duration<T> cycle =
-          max(max(answer + before_answer(all, answer), all * slot_), duration<T>(all * link_slot_));
-      return all / d_.decode.replicas * T(answer / cycle);
+          max(max(decoding + before_decoding(all, decoding), all * prefill_period_),
+              duration<T>(all * transfer_period_));
+      return all / d_.decode.replicas * T(decoding / cycle);
     };
-    batch_ = named("batch", balanced_batch(capacity_, arriving));
-    const duration<T> answer = steps_ * step_at(batch_);
-    s_.throughput = d_.decode.replicas * batch_ * request / answer;
-    const duration<T> queue = prompt_wait(all, answer);
-    // What a full pool makes everybody wait; the rest of the wait differs from request to request.
-    const duration<T> certain = max(all * slot_ - away(answer) - slot_, duration<T>{});
-    place_ =
-        max(all * request / s_.throughput - answer - before_answer(all, answer), duration<T>{});
-    const bool full = !(upper(T(batch_ / capacity_)) < 1.0 - 1e-9);
-    const bool sends = !(upper(T(s_.throughput * link_slot_ / request)) < 1.0 - 1e-9);
-    if (!full && !sends) place_ = {};  // the balance is exact but for rounding
-    s_.admission_delay = place_;
+    batch_ = named("batch", balanced_batch(max_batch_, in_flight));
+    const duration<T> decoding = decode_steps_ * step_at(batch_);
+    s_.throughput = d_.decode.replicas * batch_ * request / decoding;
+    const duration<T> queue = prefill_wait(all, decoding);
+    // Queueing that every request has at a saturated pool; the rest varies between requests.
+    const duration<T> certain =
+        max(all * prefill_period_ - think_time(decoding) - prefill_period_, duration<T>{});
+    admission_delay_ = max(
+        all * request / s_.throughput - decoding - before_decoding(all, decoding), duration<T>{});
+    const bool batch_full = !(upper(T(batch_ / max_batch_)) < 1.0 - 1e-9);
+    const bool link_saturated =
+        !(upper(T(s_.throughput * transfer_period_ / request)) < 1.0 - 1e-9);
+    if (!batch_full && !link_saturated)
+      admission_delay_ = {};  // the balance is exact but for rounding
+    s_.admission_delay = admission_delay_;
     add_queue_in_loop(s_, l_);
     distribute(certain, max(queue - certain, duration<T>{}));
   }
@@ -254,61 +256,65 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   constexpr void open(const basic_open_loop<T>& loop) {
     batch_ = flow::batch_at(loop.rate);
     s_.throughput = loop.rate;
-    flow::keep_up_with(loop.rate);
-    const duration<T> queue = flow::queue_of(loop);
-    basic_service_terms<T> places = engine_;
-    places.room = d_.decode.replicas * capacity_;
-    places.output_cv = l_.output_cv;
-    const admission_wait<T> taken = admission_wait_time(
-        places, loop, T(d_.decode.replicas * batch_), request_rate<T>(request / at_capacity_));
-    place_ = taken.share * taken.each;
-    s_.admission_delay = place_;
+    flow::check_stability(loop.rate);
+    const duration<T> queue = flow::prefill_queueing(loop);
+    basic_service_terms<T> slots = engine_;
+    slots.max_running = d_.decode.replicas * max_batch_;
+    slots.output_cv = l_.output_cv;
+    const admission_queue<T> taken = admission_queue_of(slots, loop, T(d_.decode.replicas * batch_),
+                                                        request_rate<T>(request / decode_period_));
+    admission_delay_ = taken.share * taken.wait;
+    s_.admission_delay = admission_delay_;
     s_.queued = taken.share;
-    distribute(0.5 * (loop.together - 1.0) * slot_, queue);
+    distribute(0.5 * (loop.arrivals_per_burst - 1.0) * prefill_period_, queue);
   }
 
-  /// A wait of all requests, and one of those that find the prefill pool busy.
+  /// Latency distributions, from the queueing of all requests (`certain`) and that of requests that
+  /// find the prefill pool busy (`queue`).
   constexpr void distribute(const duration<T>& certain, const duration<T>& queue) {
     const duration<T> step = step_at(batch_);
     const duration<T> start =
-        place_ + (T(d_.decode_starts ? 1.0 : 0.0) + (sent_first() - 1.0)) * step;
+        admission_delay_ +
+        (T(d_.first_token_from_decode ? 1.0 : 0.0) + (tokens_at_ttft() - 1.0)) * step;
     const T later = 1.0 - initial_burst_;
-    s_.wait = place_ + (later * (certain + queue) +
-                        initial_burst_ * (0.5 * (burst_from_ + burst_to_) - p_.alone));
+    s_.wait = admission_delay_ +
+              (later * (certain + queue) +
+               initial_burst_ * (0.5 * (burst_start_ + burst_end_) - prefill_steps_.prefill_time));
     if (upper(initial_burst_) > 0.0) {
-      s_.first_token.add({initial_burst_,
-                          engine_.request_cpu_time + s_.exposed + start + burst_from_,
-                          burst_to_ - burst_from_});
+      s_.ttft_distribution.add(
+          {initial_burst_, engine_.request_cpu_time + s_.exposed_transfer + start + burst_start_,
+           burst_end_ - burst_start_});
     }
-    const T busy = scalar_min(T(s_.throughput * slot_ / request), T(1.0 - 1e-6));
-    const T waits = scalar_max(chance_of_waiting(busy, d_.prefill.replicas), T(1e-9));
-    const duration<T> own = own_ + start + certain;
-    s_.first_token.add({later * (1.0 - waits), own});
-    // In an open loop a queue's tail is exponential; one of a closed loop has no more than all others.
+    const T busy = scalar_min(T(s_.throughput * prefill_period_ / request), T(1.0 - 1e-6));
+    const T waits = scalar_max(sakasegawa_waiting_probability(busy, d_.prefill.replicas), T(1e-9));
+    const duration<T> unqueued = unloaded_ttft_ + start + certain;
+    s_.ttft_distribution.add({later * (1.0 - waits), unqueued});
+    // The tail of the queue is exponential in an open loop, bounded by all others in a closed one.
     if (l_.is_closed()) {
-      s_.first_token.add({later * waits, own, 2.0 / waits * queue});
+      s_.ttft_distribution.add({later * waits, unqueued, 2.0 / waits * queue});
     } else {
-      s_.first_token.add({later * waits, own, {}, queue / waits});
+      s_.ttft_distribution.add({later * waits, unqueued, {}, queue / waits});
     }
-    s_.gap.add({T(1.0), step});
+    s_.itl_distribution.add({T(1.0), step});
   }
 
-  constexpr basic_disaggregated_estimate<T> summed_up() {
+  constexpr basic_disaggregated_estimate<T> sum_up() {
     s_.batch = d_.decode.replicas * batch_;
     s_.decode = flow::decode_at(batch_);
     s_.itl = named("inter-token latency", s_.decode.time);
-    s_.ttft = named("time to first token", s_.first_token.mean());
-    add_whole_requests(s_, l_, sent_first());
+    s_.ttft = named("time to first token", s_.ttft_distribution.mean());
+    add_whole_requests(s_, l_, tokens_at_ttft());
     flow::add_stages();
     return s_;
   }
 
-  /// Tokens of an answer that come together, of which the prefill pool computes one.
-  constexpr T sent_first() const { return scalar_min(l_.first_tokens, l_.output_tokens); }
+  /// Output tokens at the time of the first, from the stream interval. The prefill pool has one of
+  /// them.
+  constexpr T tokens_at_ttft() const { return scalar_min(l_.stream_interval, l_.output_tokens); }
 
-  duration<T> place_{};
-  duration<T> burst_from_{}, burst_to_{};  ///< the first and last prompts of the first wave
-  T initial_burst_{};                      ///< the share of requests that it is
+  duration<T> admission_delay_{};
+  duration<T> burst_start_{}, burst_end_{};  ///< first and last prefill of the initial burst
+  T initial_burst_{};                        ///< its share of all requests
 };
 
 }  // namespace perfmodel::detail

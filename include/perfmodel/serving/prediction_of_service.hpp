@@ -1,4 +1,4 @@
-// A service under load as its scheduler runs it, each iteration predicted.
+// A service under load under its engine's scheduler, each engine step predicted.
 #pragma once
 
 #include <perfmodel/serving/balance.hpp>
@@ -12,264 +12,353 @@
 
 namespace perfmodel::detail {
 
-/// What a policy knows of the engine around its iterations.
+/// The terms of a service that a policy states for its engine.
 template <Scalar T, class Policy>
 constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   basic_service_terms<T> terms;
   if constexpr (requires { policy.engine.request_cpu_time; }) {
     terms.request_cpu_time = policy.engine.request_cpu_time;
-    terms.request_iterations = policy.engine.request_iterations;
-    terms.prompt_time = policy.engine.prompt_time;
-    terms.run_start = policy.engine.run_start;
+    terms.scheduling_steps = policy.engine.request_iterations;
+    terms.prefill_slowdown = policy.engine.prompt_time;
+    terms.startup_time = policy.engine.run_start;
   }
   return terms;
 }
 
-/// A service by pass(iteration) -> estimate.
-template <Scalar T, class Pass>
-class service_prediction {
- public:
-  constexpr service_prediction(const basic_deployment<T>& d, const basic_service_load<T>& l,
-                               const basic_service_terms<T>& engine, const Pass& pass)
-      : d_(d), l_(l), pass_(pass), terms_(engine) {
-    terms_.kind = l.scheduler.value_or(scheduling_of(d.serving_engine));
-    terms_.output_tokens = l.output_tokens;
-    terms_.output_cv = l.output_cv;
-    terms_.input_cv = l.input_cv;
-    terms_.send_iterations =
-        scalar_max(T(scalar_min(l.first_tokens, l.output_tokens) - 1.0), T(0.0));
-    terms_.request_iterations += l.batching_wait_iterations + terms_.send_iterations;
-  }
-
-  constexpr basic_serving_estimate<T> estimate() {
-    flow();
-    s_.decode = pass_(decode_);
-    s_.decode.terms.add(limiter::none, "prompts", max(s_.itl - s_.decode.time, duration<T>{}));
-    s_.decode.time = s_.itl;
-    s_.prefill = pass_(unloaded_prefill(l_));
-    return s_;
-  }
-  /// Without the terms of its passes: `decode` and `prefill` are left as they are.
-  constexpr const basic_serving_estimate<T>& flow() {
-    admit();
-    fetch_ = prefix_fetch_of(d_, l_);
-    if (l_.is_closed()) {
-      decode_apart_from_links(std::get<basic_closed_loop<T>>(l_.arrivals));
-    } else {
-      open(std::get<basic_open_loop<T>>(l_.arrivals));
-    }
-    add_fetch();
-    sum_up();
-    return s_;
-  }
-  /// What that is made of.
-  constexpr const basic_service_terms<T>& terms() const { return terms_; }
-  constexpr const basic_prefill_steps<T>& passes() const { return passes_; }
-  constexpr const basic_service_state<T>& state() const { return state_; }
-
- private:
-  /// What fits, and how many sequences the scheduler admits.
-  constexpr void admit() {
-    const service_memory<T> memory =
-        service_memory_of(d_, l_, T(l_.input_tokens + l_.output_tokens));
-    s_.feasible = memory.feasible;
-    s_.capacity = named("whole sequences that fit", memory.sequences);
-    terms_.room = scalar_max(s_.capacity, T(1.0));
-    if (s_.feasible && grows_into_memory(d_.serving_engine)) {
-      terms_.room = scalar_max(terms_.room, growing(memory.budget));
-    }
-    terms_.room = named("places", admitted_sequences(d_, l_, terms_.room));
-    if (s_.feasible && l_.preempts) overcommit(memory.budget);
-  }
-
-  /// Where more wait than fit, those that are evicted leave no room unused.
-  constexpr void overcommit(const basic_memory_budget<T>& budget) {
-    const T fit = sequences_of(d_, budget, l_, T(mean_context(l_)));
-    const T full = overfull(d_, admitted_sequences(d_, l_, l_.concurrency()), fit);
-    if (!(upper(full) > 0.0)) return;
-    const T times = full * preemptions_when_full(l_);
-    const T tokens = computed_tokens(l_) + grown_when_preempted(l_);
-    preempted_.times = named("evictions", times);
-    if (*l_.preempts == preemption::recompute) {
-      preempted_.prompts =
-          named("prompts with evictions", 1.0 + times * tokens / computed_tokens(l_));
-      terms_.prompts = preempted_.prompts;
-      preempted_.back = step_time_of(
-          pass_, basic_iteration<T>{.prefill_tokens = tokens,
-                                    .prefill_past = l_.input_tokens - computed_tokens(l_)});
-    } else {
-      preempted_.back = named("swap", 2.0 * sequence_on_device(d_, tokens) / host_link_of(d_, l_));
-      preempted_.stall = times * preempted_.back;
-    }
-    const T places = scalar_max(fit, T(1.0));
-    terms_.room = named("places, all of them full", full * places + (1.0 - full) * terms_.room);
-  }
-
-  /// Sequences at all stages of their answers that fit, with a standard deviation of their lengths to
-  /// spare: an answer that has grown for as long as any has O / sqrt(12) of it.
-  constexpr T growing(const basic_memory_budget<T>& budget) const {
-    using math::sqrt;
-    const T context = mean_context(l_);
-    const T mean = named("sequences amid their answers", sequences_of(d_, budget, l_, context));
-    const T spread = l_.output_tokens / (3.4641016151377544 * context);
-    return mean - spread * sqrt(mean);
-  }
-
-  /// Between one sequence and two, where other kernels run, a mean of n is one at times and two at the others.
-  constexpr duration<T> decode_time(const T& decoding) const {
-    if (!(lower(decoding) < 2.0)) return step_time_of(pass_, decode_);
-    const T alone = scalar_max(T(2.0 - decoding), T(0.0));
-    const T context = decode_.context;
-    const duration<T> two =
-        step_time_of(pass_, basic_iteration<T>{scalar_max(decoding, T(2.0)), context});
-    return alone * step_time_of(pass_, basic_iteration<T>{T(1.0), context}) + (1.0 - alone) * two;
-  }
-
-  constexpr basic_prefill_steps<T> passes_at(const T& batch, const char* round) {
-    const T decoding = named("sequences in a pass", round, scalar_max(batch, T(1.0)));
-    decode_ = basic_iteration<T>{decoding, mean_context(l_)};
-    const auto with_prefills = [&](const basic_iteration<T>& i) {
-      return terms_.prompt_time * step_time_of(pass_, i);
-    };
-    const duration<T> decode = named("decode pass", round, decode_time(decoding));
-    basic_prefill_steps<T> p =
-        prefill_steps_of(d_, l_, terms_.kind, decoding, decode, with_prefills, round);
-    if (preempted_.exist()) p.stall += preempted_.stall;
-    return p;
-  }
-
-  /// Mixed with prompts fewer sequences decode than are in service: a second round at that many. The first
-  /// is at no more than the budget keeps up with, from where the second hardly moves.
-  /// Order: each round is in order where its passes are; the two together are not by construction, as the second
-  /// is at what the first finds. Random loads are asked (tests/property/order_serving.cpp).
-  constexpr void closed(const basic_closed_loop<T>& loop,
-                        const char* first_evaluation = "a first round",
-                        const char* final_evaluation = nullptr) {
-    T decoding = scalar_min(loop.concurrency, terms_.room);
-    const bool again = terms_.kind == scheduling::mixed_chunks;
-    if (again) {
-      const T prompts = terms_.prompts.value_or(T(1.0));
-      decoding = scalar_min(decoding, most_decoding(d_, l_, terms_.gaps(), prompts));
-    }
-    passes_ = passes_at(decoding, again ? first_evaluation : final_evaluation);
-    state_ = closed_service(terms_, passes_, loop);
-    if (again) {
-      passes_ = passes_at(named("sequences", first_evaluation, state_.batch), final_evaluation);
-      state_ = closed_service(terms_, passes_, loop);
-    }
-    if (preempted_.exist()) {
-      add_preemptions(state_, preempted_, loop, scalar_min(loop.concurrency, terms_.room),
-                      terms_.gaps());
-    }
-  }
-
-  /// The loop of those that are not at the links.
-  constexpr void decode_apart_from_links(basic_closed_loop<T> loop) {
-    if (fetch_.exists()) {
-      loop.concurrency = requests_not_at_links(loop.concurrency, [&](const T& n) {
-        closed({n, loop.requests});
-        return T(state_.throughput * (fetch_.each + fetch_queueing()) / request);
-      });
-    }
-    closed(loop);
-  }
-
-  /// For the link and, in a loop whose requests else come as an iteration ends, for the end of one.
-  constexpr duration<T> fetch_queueing() const {
-    if (!l_.is_closed()) return fetch_.time_at(fetch_.busy(state_.throughput)) - fetch_.each;
-    const T others = scalar_max(T(1.0 - 1.0 / l_.concurrency()), T(0.0));
-    return fetch_in_loop(fetch_, l_.concurrency(), state_.throughput) - fetch_.each +
-           others * rest_of_iteration(terms_, passes_, state_, state_.gap.mean());
-  }
-
-  /// Prefixes that come from the host come first.
-  constexpr void add_fetch() {
-    if (!fetch_.exists()) return;
-    if (s_.feasible && !l_.is_closed() && !(upper(fetch_.busy(l_.rate())) < 1.0)) {
-      s_.feasible =
-          infeasible("prompts arrive faster than their cache comes from the host", "req/s",
-                     upper(l_.rate().value()), lower(fetch_.links) / upper(fetch_.each.value()));
-    }
-    const duration<T> waits = named("wait for what the host sends", fetch_queueing());
-    state_.wait += waits;
-    state_.first_token.delay(fetch_.each, waits);
-    state_.first.fetch = fetch_.each + waits;
-  }
-
-  /// A request in service meets as many others as are there on average, whatever it does: n requests in
-  /// the system have n = rate x C(n + 1), C the time of a closed loop (exact for a birth and death
-  /// process whose C is linear). Arrivals in bursts meet more, those by a clock fewer. A loop with every
-  /// place taken says which rate is the largest.
-  constexpr void open(const basic_open_loop<T>& arrivals) {
-    closed({terms_.room}, "a first round of a full service", "a full service");
-    const request_rate<T> most = named("largest rate", state_.throughput);
-    if (s_.feasible && !(upper(arrivals.rate.value()) < lower(most.value()))) {
-      s_.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
-                               upper(arrivals.rate.value()), lower(most.value()));
-    }
-    const T itself = (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.together - 1.0) / 2.0;
-    const auto in_system = [&](const T& others) -> T {
-      asked_ = others;
-      const T b = scalar_max(T(1.0), scalar_min(T(others + itself), terms_.room));
-      closed({b});
-      return scalar_min(T(b * (arrivals.rate / state_.throughput)), T(2.0 * terms_.room));
-    };
-    const T others = named("requests in service", balanced_batch(terms_.room, in_system, 1.002));
-    if (!ends_at(others)) (void)in_system(others);
-    state_ = open_service(terms_, passes_, state_, arrivals, most);
-  }
-
-  /// Whether the state is that of the root already, which the search looked at last.
-  constexpr bool ends_at(const T& root) const {
-    if constexpr (std::is_floating_point_v<T>) {
-      return root == asked_;
-    } else {
-      return false;  // derivatives come from the root itself
-    }
-  }
-
-  constexpr void sum_up() {
-    s_.batch = named("batch", state_.batch);
-    s_.preemption_effect = preempted_.times;
-    s_.wait = named("wait", state_.wait);
-    s_.throughput = state_.throughput;
-    s_.admission_delay = state_.first.place;
-    s_.queued = state_.first.queued;
-    if (l_.is_closed()) add_queue_in_loop(s_, l_);
-    s_.first_token = state_.first_token;
-    s_.gap = state_.gap;
-    s_.ttft = named("time to first token", state_.first_token.mean());
-    s_.itl = named("inter-token latency", state_.gap.mean());
-    add_whole_requests(s_, l_, T(1.0 + terms_.send_iterations));
-  }
-
-  const basic_deployment<T>& d_;
-  const basic_service_load<T>& l_;
-  const Pass& pass_;
-  basic_service_terms<T> terms_{};
-  basic_prefix_fetch<T> fetch_{};
-  basic_preemption_effect<T> preempted_{};
-  basic_service_state<T> state_{};
-  basic_prefill_steps<T> passes_{};
-  basic_iteration<T> decode_{};  ///< the one without prompts
-  T asked_{};                    ///< of the balance, last
-  basic_serving_estimate<T> s_{};
+/// A predicted service and the intermediate values that explain it.
+template <Scalar T>
+struct predicted_service {
+  basic_service_terms<T> terms{};
+  basic_prefill_steps<T> steps{};
+  basic_service_state<T> state{};
+  basic_serving_estimate<T> estimate{};
 };
 
+/// The inputs of a service model: a deployment, its load, step times and what admission leaves.
+template <Scalar T, class EstimateStep>
+struct service_inputs {
+  const basic_deployment<T>& deployment;
+  const basic_service_load<T>& load;
+  EstimateStep& estimate_step;  ///< estimate_step(iteration) -> estimate
+  basic_service_terms<T> terms{};
+  basic_preemption_effect<T> preempted{};
+};
+
+/// The state of a loop, its step times and its decode batch.
+template <Scalar T>
+struct loop_solution {
+  basic_prefill_steps<T> steps{};
+  basic_service_state<T> state{};
+  T decode_batch = T(1.0);
+  feasibility feasible{};
+};
+
+/// The terms of a load under an engine, before admission.
+template <Scalar T>
+constexpr basic_service_terms<T> service_terms_of(const basic_deployment<T>& d,
+                                                  const basic_service_load<T>& l,
+                                                  basic_service_terms<T> terms) {
+  terms.scheduler = l.scheduler.value_or(scheduling_of(d.serving_engine));
+  terms.output_tokens = l.output_tokens;
+  terms.output_cv = l.output_cv;
+  terms.input_cv = l.input_cv;
+  terms.stream_steps = scalar_max(T(scalar_min(l.stream_interval, l.output_tokens) - 1.0), T(0.0));
+  terms.scheduling_steps += l.batching_wait_iterations + terms.stream_steps;
+  return terms;
+}
+
+/// Sequences admitted where the KV cache grows with decoding: mean occupancy less one standard
+/// deviation. At a random time the position in an output is uniform on [0, O], so sigma =
+/// O / sqrt(12).
+template <Scalar T>
+constexpr T growing_capacity(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                             const basic_memory_budget<T>& budget) {
+  using math::sqrt;
+  const T context = mean_context(l);
+  const T mean = named("sequences of mean context", sequences_of(d, budget, l, context));
+  const T relative_sigma = l.output_tokens / (3.4641016151377544 * context);
+  return mean - relative_sigma * sqrt(mean);
+}
+
+/// Preemptions of a closed loop with more requests than the KV cache holds (`fit` of mean context):
+/// preemptions per request, and the cost of each as the load's preemption_mode restores it.
+template <Scalar T, class EstimateStep>
+constexpr basic_preemption_effect<T> preemption_effect_of(const basic_deployment<T>& d,
+                                                          const basic_service_load<T>& l,
+                                                          EstimateStep& estimate_step,
+                                                          const T& overcommit) {
+  const T times = overcommit * preemptions_when_full(l);
+  const T tokens = uncached_tokens(l) + output_tokens_at_preemption(l);
+  basic_preemption_effect<T> e;
+  e.preemptions = named("preemptions per request", times);
+  if (*l.preemption_mode == preemption::recompute) {
+    e.prefills_per_request =
+        named("prefills per request", 1.0 + times * tokens / uncached_tokens(l));
+    e.restore_time = step_time_of(
+        estimate_step, basic_iteration<T>{.prefill_tokens = tokens,
+                                          .prefill_past = l.input_tokens - uncached_tokens(l)});
+  } else {
+    e.restore_time = named("swap", 2.0 * sequence_on_device(d, tokens) / host_link_of(d, l));
+    e.batch_stall = times * e.restore_time;
+  }
+  return e;
+}
+
+/// Admission: the maximum running requests, and preemptions where the load says how they restore.
+/// With more requests than the KV cache holds, the cache stays full.
+template <Scalar T, class EstimateStep>
+constexpr service_inputs<T, EstimateStep> admit(const basic_deployment<T>& d,
+                                                const basic_service_load<T>& l,
+                                                const basic_service_terms<T>& engine,
+                                                EstimateStep& estimate_step,
+                                                const service_memory<T>& memory) {
+  service_inputs<T, EstimateStep> in{d, l, estimate_step, service_terms_of(d, l, engine)};
+  T& running = in.terms.max_running;
+  running = scalar_max(memory.sequences, T(1.0));
+  if (memory.feasible && grows_into_memory(d.serving_engine))
+    running = scalar_max(running, growing_capacity(d, l, memory.budget));
+  running = named("maximum running requests", admitted_sequences(d, l, running));
+  if (!memory.feasible || !l.preemption_mode) return in;
+
+  const T fit = sequences_of(d, memory.budget, l, T(mean_context(l)));
+  const T full = overcommitted(d, admitted_sequences(d, l, l.concurrency()), fit);
+  if (!(upper(full) > 0.0)) return in;
+  in.preempted = preemption_effect_of(d, l, estimate_step, full);
+  if (*l.preemption_mode == preemption::recompute)
+    in.terms.prefills_per_request = in.preempted.prefills_per_request;
+  running = named("running requests in a full cache",
+                  full * scalar_max(fit, T(1.0)) + (1.0 - full) * running);
+  return in;
+}
+
+/// Time of the engine step that decodes n sequences. Batch 1 and batch 2 use different kernels, so
+/// a mean batch 1 < n < 2 interpolates: (2 - n) t(1) + (n - 1) t(2).
+template <Scalar T, class EstimateStep>
+constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
+                                       const basic_iteration<T>& decode) {
+  const T& n = decode.batch;
+  if (!(lower(n) < 2.0)) return step_time_of(estimate_step, decode);
+  const T one = scalar_max(T(2.0 - n), T(0.0));
+  const T context = decode.context;
+  const duration<T> two =
+      step_time_of(estimate_step, basic_iteration<T>{scalar_max(n, T(2.0)), context});
+  return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
+}
+
+/// Step times at a decode batch.
+template <Scalar T, class EstimateStep>
+constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>& in, const T& batch,
+                                          const char* evaluation) {
+  const auto with_prefill = [&](const basic_iteration<T>& i) {
+    return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
+  };
+  const basic_iteration<T> decode{batch, mean_context(in.load)};
+  const duration<T> decode_time =
+      named("decode step", evaluation, decode_step_time(in.estimate_step, decode));
+  basic_prefill_steps<T> p = prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch,
+                                              decode_time, with_prefill, evaluation);
+  if (in.preempted.has_any()) p.decode_stall += in.preempted.batch_stall;
+  return p;
+}
+
+/// A closed loop at one decode batch.
+template <Scalar T, class EstimateStep>
+constexpr loop_solution<T> closed_loop_at(const service_inputs<T, EstimateStep>& in,
+                                          const basic_closed_loop<T>& loop, const T& batch,
+                                          const char* evaluation) {
+  const T decoding = named("decode batch", evaluation, scalar_max(batch, T(1.0)));
+  const basic_prefill_steps<T> steps = steps_at(in, decoding, evaluation);
+  return {steps, closed_service(in.terms, steps, loop), decoding};
+}
+
+/// Solution of a closed loop. Under mixed chunks fewer sequences decode than are in service, so it
+/// is evaluated twice: at the largest decode batch of the token budget, then at the batch found.
+/// Leaves out: a fixed point; the second evaluation hardly moves.
+/// Test: tests/property/order_serving.cpp, random loads.
+template <Scalar T, class EstimateStep>
+constexpr loop_solution<T> solve_closed_loop(const service_inputs<T, EstimateStep>& in,
+                                             const basic_closed_loop<T>& loop,
+                                             const char* first_evaluation = "a first evaluation",
+                                             const char* final_evaluation = nullptr) {
+  const basic_service_terms<T>& terms = in.terms;
+  const T running = scalar_min(loop.concurrency, terms.max_running);
+  loop_solution<T> found;
+  if (terms.scheduler == scheduling::mixed_chunks) {
+    const T prefills = terms.prefills_per_request.value_or(T(1.0));
+    const T limit = largest_decode_batch(in.deployment, in.load, terms.intervals(), prefills);
+    found = closed_loop_at(in, loop, scalar_min(running, limit), first_evaluation);
+    const T batch = named("sequences", first_evaluation, found.state.batch);
+    found = closed_loop_at(in, loop, batch, final_evaluation);
+  } else {
+    found = closed_loop_at(in, loop, running, final_evaluation);
+  }
+  if (in.preempted.has_any())
+    add_preemptions(found.state, in.preempted, loop, running, terms.intervals());
+  return found;
+}
+
+/// Queueing for the host link before a KV fetch. In a closed loop also the residual engine step
+/// before the request can join the batch.
+template <Scalar T, class EstimateStep>
+constexpr duration<T> fetch_queueing(const service_inputs<T, EstimateStep>& in,
+                                     const basic_prefix_fetch<T>& fetch,
+                                     const loop_solution<T>& found) {
+  const request_rate<T>& rate = found.state.throughput;
+  if (!in.load.is_closed())
+    return fetch.response_time(fetch.utilisation(rate)) - fetch.transfer_time;
+  const T& n = in.load.concurrency();
+  const T others = scalar_max(T(1.0 - 1.0 / n), T(0.0));
+  return closed_loop_fetch_time(fetch, n, rate) - fetch.transfer_time +
+         others * residual_step_time(in.terms, found.steps, found.state, found.state.itl.mean());
+}
+
+/// Solution of the closed loop of the load: of the requests that are not waiting for a KV fetch
+/// from host memory.
+template <Scalar T, class EstimateStep>
+constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateStep>& in,
+                                             const basic_prefix_fetch<T>& fetch,
+                                             basic_closed_loop<T> loop) {
+  if (fetch.is_needed()) {
+    loop.concurrency = requests_not_fetching(loop.concurrency, [&](const T& n) {
+      const loop_solution<T> at = solve_closed_loop(in, {n, loop.requests});
+      const duration<T> away = fetch.transfer_time + fetch_queueing(in, fetch, at);
+      return T(at.state.throughput * away / request);
+    });
+  }
+  return solve_closed_loop(in, loop);
+}
+
+/// Solution of an open loop. A request in service meets the mean number of others, n, whatever it
+/// does: n = lambda C(n + 1), with C the request time of a closed loop. This is exact for a birth
+/// and death process with a linear C. Arrivals in bursts meet more, clocked arrivals fewer. The
+/// closed loop with all batch slots taken has the largest throughput.
+/// Not feasible: arrivals at that throughput or above.
+/// Source: docs/laws/research/serving.md (derivation).
+/// Test: the simulator of tests/simulator.
+template <Scalar T, class EstimateStep>
+constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>& in,
+                                           const basic_open_loop<T>& arrivals) {
+  const T& slots = in.terms.max_running;
+  const loop_solution<T> full =
+      solve_closed_loop(in, {slots}, "a first evaluation of a full service", "a full service");
+  const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
+  loop_solution<T> found;
+  T last{};  // number of others at which `found` was solved
+  const T itself =
+      (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.arrivals_per_burst - 1.0) / 2.0;
+  const auto in_system = [&](const T& others) -> T {
+    last = others;
+    const T b = scalar_max(T(1.0), scalar_min(T(others + itself), slots));
+    found = solve_closed_loop(in, {b});
+    return scalar_min(T(b * (arrivals.rate / found.state.throughput)), T(2.0 * slots));
+  };
+  const T others = named("requests in service", balanced_batch(slots, in_system, 1.002));
+  bool is_current = false;
+  if constexpr (std::is_floating_point_v<T>) is_current = others == last;
+  if (!is_current) (void)in_system(others);  // derivatives come from the root itself
+  found.state = open_service(in.terms, found.steps, found.state, arrivals, capacity_rate);
+  if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
+    found.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
+                                upper(arrivals.rate.value()), lower(capacity_rate.value()));
+  }
+  return found;
+}
+
+/// Adds the KV fetch from host memory, which precedes prefill.
+/// Not feasible: in an open loop, a host link that is always busy.
+template <Scalar T, class EstimateStep>
+constexpr void add_fetch(const service_inputs<T, EstimateStep>& in,
+                         const basic_prefix_fetch<T>& fetch, loop_solution<T>& found) {
+  if (!fetch.is_needed()) return;
+  if (found.feasible && !in.load.is_closed() && !(upper(fetch.utilisation(in.load.rate())) < 1.0)) {
+    found.feasible = infeasible("prompts arrive faster than their cache comes from the host",
+                                "req/s", upper(in.load.rate().value()),
+                                lower(fetch.links) / upper(fetch.transfer_time.value()));
+  }
+  const duration<T> queueing = named("queueing for KV fetch", fetch_queueing(in, fetch, found));
+  found.state.wait += queueing;
+  found.state.ttft.delay(fetch.transfer_time, queueing);
+  found.state.ttft_terms.kv_fetch = fetch.transfer_time + queueing;
+}
+
+/// Means and distributions of a solution as an estimate.
+template <Scalar T>
+constexpr basic_serving_estimate<T> estimate_of(const basic_service_load<T>& l,
+                                                const basic_service_terms<T>& terms,
+                                                const basic_service_state<T>& state) {
+  basic_serving_estimate<T> s;
+  s.batch = named("batch", state.batch);
+  s.wait = named("wait", state.wait);
+  s.throughput = state.throughput;
+  s.admission_delay = state.ttft_terms.admission_delay;
+  s.queued = state.ttft_terms.queued;
+  if (l.is_closed()) add_queue_in_loop(s, l);
+  s.ttft_distribution = state.ttft;
+  s.itl_distribution = state.itl;
+  s.ttft = named("time to first token", state.ttft.mean());
+  s.itl = named("inter-token latency", state.itl.mean());
+  add_whole_requests(s, l, T(1.0 + terms.stream_steps));
+  return s;
+}
+
+/// Predicts a service without the term breakdowns of its steps: `estimate.decode` and
+/// `estimate.prefill` stay empty. `decode` receives the iteration of the mean decode step.
+template <Scalar T, class EstimateStep>
+constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d,
+                                                    const basic_service_load<T>& l,
+                                                    const basic_service_terms<T>& engine,
+                                                    EstimateStep& estimate_step,
+                                                    basic_iteration<T>& decode) {
+  const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
+  const T capacity = named("sequences that fit", memory.sequences);
+  const service_inputs<T, EstimateStep> in = admit(d, l, engine, estimate_step, memory);
+  const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
+  loop_solution<T> found =
+      l.is_closed() ? solve_closed_load(in, fetch, std::get<basic_closed_loop<T>>(l.arrivals))
+                    : solve_open_load(in, std::get<basic_open_loop<T>>(l.arrivals));
+  add_fetch(in, fetch, found);
+  decode = {found.decode_batch, mean_context(l)};
+  predicted_service<T> p{in.terms, found.steps, found.state, estimate_of(l, in.terms, found.state)};
+  p.estimate.capacity = capacity;
+  p.estimate.preemptions_per_request = in.preempted.preemptions;
+  p.estimate.feasible = memory.feasible ? found.feasible : memory.feasible;
+  return p;
+}
+
+/// Predicts a service by estimate_step(iteration) -> estimate, with the breakdowns of its mean decode step
+/// and of one prefill.
+template <Scalar T, class EstimateStep>
+constexpr predicted_service<T> predict_service(const basic_deployment<T>& d,
+                                               const basic_service_load<T>& l,
+                                               const basic_service_terms<T>& engine,
+                                               EstimateStep& estimate_step) {
+  basic_iteration<T> decode;
+  predicted_service<T> p = predict_service_flow(d, l, engine, estimate_step, decode);
+  basic_serving_estimate<T>& s = p.estimate;
+  s.decode = estimate_step(decode);
+  s.decode.terms.add(limiter::none, "prompts", max(s.itl - s.decode.time, duration<T>{}));
+  s.decode.time = s.itl;
+  s.prefill = estimate_step(unloaded_prefill(l));
+  return p;
+}
+
+/// Predicts a service under a policy.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment<T>& d,
                                                           const basic_service_load<T>& l,
                                                           const Policy& policy, const Cost& links) {
-  const predicted_step<T, Policy, Cost> pass{d, policy, links};
-  return service_prediction<T, predicted_step<T, Policy, Cost>>(d, l, engine_terms<T>(policy), pass)
-      .estimate();
+  predicted_step<T, Policy, Cost> estimate_step{d, policy, links};
+  return predict_service(d, l, engine_terms<T>(policy), estimate_step).estimate;
 }
-template <Scalar T, class Pass>
+
+/// Throughput and latencies of a service, for plans, which need no breakdown.
+template <Scalar T, class EstimateStep>
 constexpr basic_serving_estimate<T> flow_of_service(const basic_deployment<T>& d,
                                                     const basic_service_load<T>& l,
                                                     const basic_service_terms<T>& engine,
-                                                    const Pass& pass) {
-  return service_prediction<T, Pass>(d, l, engine, pass).flow();
+                                                    EstimateStep& estimate_step) {
+  basic_iteration<T> decode;
+  return predict_service_flow(d, l, engine, estimate_step, decode).estimate;
 }
 
 }  // namespace perfmodel::detail

@@ -1,6 +1,8 @@
-// Prompts that begin alike, in a service: what their sequences take of the cache, and what they find in it.
+// Prefix caching in a service: KV-cache capacity with shared prefixes, hits, and fetches from host
+// memory.
 #pragma once
 
+#include <perfmodel/laws/queueing.hpp>
 #include <perfmodel/serving/balance.hpp>
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/memory.hpp>
@@ -9,8 +11,9 @@ namespace perfmodel {
 
 namespace detail {
 
-/// Sequences of `context` tokens as a tree of what each adds to a data-parallel group's cache: whole blocks,
-/// of which only full ones are shared, or bytes of a device where layers keep less than all tokens.
+/// Sequences of `context` tokens as a tree of their cache use in a data-parallel group: whole
+/// blocks, of which only full ones are shared, or bytes of a device where layers cache less than
+/// all tokens.
 template <Scalar T>
 constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
                                           const basic_prefix_levels<T>& shared, const T& context,
@@ -18,47 +21,50 @@ constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
   using math::ceil;
   using math::floor;
   const bool blocks = grows_by_token(d.model);
-  const auto held = [&](const T& before) -> T {  // by what stands behind so many tokens
+  const auto stored_after = [&](const T& before) -> T {  // `before` tokens
     if (blocks) return ceil(T(context / block_size)) - floor(T(before / block_size));
     return sequence_on_device(d, T(context - before)).value();
   };
   basic_prefix_tree<T> tree;
-  T before{}, rest = held(before);
+  T before{}, rest = stored_after(before);
   for (const auto& level : shared) {
     before += level.tokens;
-    const T behind = held(before);
-    tree.levels.push_back({scalar_max(T(rest - behind), T(0.0)), level.prefixes});
-    rest = behind;
+    const T next = stored_after(before);
+    tree.levels.push_back({scalar_max(T(rest - next), T(0.0)), level.prefixes});
+    rest = next;
   }
   tree.own = rest;
   return tree;
 }
 
-/// capacity_of where sequences hold once what they share; each data-parallel group has its own copy.
+/// capacity_of with a shared prefix stored once per data-parallel group.
 template <Scalar T>
-constexpr basic_kv_capacity<T> capacity_sharing(const basic_deployment<T>& d,
-                                                const basic_memory_budget<T>& budget,
-                                                const basic_prefix_levels<T>& shared,
-                                                const T& context, const T& block_size) {
+constexpr basic_kv_capacity<T> shared_prefix_capacity(const basic_deployment<T>& d,
+                                                      const basic_memory_budget<T>& budget,
+                                                      const basic_prefix_levels<T>& shared,
+                                                      const T& context, const T& block_size) {
   using math::floor;
   basic_kv_capacity<T> c = capacity_of(d, budget, context, block_size);
   if (shared.empty() || !c.feasible) return c;
   const basic_prefix_tree<T> tree = cache_tree(d, shared, context, block_size);
   const T all = grows_by_token(d.model) ? c.blocks : T(c.available.value());
-  constexpr double rounding = 1.0 + 1e-12;  // of the search for the root
-  const T each = floor(T(rounding * sequences_sharing(tree, all)));
-  c.sequences = scalar_max(c.sequences, T(each * T(d.layout.data)));
+  constexpr double rounding = 1.0 + 1e-12;  // tolerance of the root search
+  const T per_group = floor(T(rounding * sequences_sharing(tree, all)));
+  c.sequences = scalar_max(c.sequences, T(per_group * T(d.layout.data)));
   return c;
 }
 
 }  // namespace detail
 
-/// kv_capacity where sequences begin with `shared`, which a data-parallel group holds once: B of a group with
-/// B (context - shared) + sum of tokens_i n_i (1 - (1 - 1/n_i)^B) = its tokens, in whole blocks. A layer with
-/// a window shares what of the prefix is in it.
-/// Leaves out: that a prefix nobody uses now may stay, which costs nothing, since it is evicted for a sequence.
-/// Errors: as kv_capacity; prefixes as long as the context; fewer on a level than on the one before.
-/// Tests: one prefix by hand; without any, kv_capacity; the simulator of tests/simulator.
+/// KV-cache capacity where sequences share prefixes, stored once per data-parallel group: the B of
+/// a group with
+///   B (context - shared) + sum of tokens_i n_i (1 - (1 - 1/n_i)^B) = tokens of the group
+/// in whole blocks. A layer with a window shares the part of the prefix in the window.
+/// Source: expected number of distinct prefixes among B random requests.
+/// Leaves out: idle prefixes that stay cached, which cost nothing, as sequences evict them.
+/// Errors: as kv_capacity; prefixes as long as the context; fewer on a level than on the one
+/// before.
+/// Test: one prefix by hand; without any, kv_capacity; the simulator of tests/simulator.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                                            const basic_prefix_levels<T>& shared,
@@ -68,21 +74,22 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
   detail::count("context", context);
   detail::count("block_size", block_size);
   detail::check_shared(shared, T(context), "fewer than the context");
-  return detail::capacity_sharing(d, detail::budget_of(d), shared, context, block_size);
+  return detail::shared_prefix_capacity(d, detail::budget_of(d), shared, context, block_size);
 }
 
 namespace detail {
 
-/// capacity_sharing of a load's sequences at `context` tokens.
+/// Sequences of `context` tokens that fit, of a load.
 template <Scalar T>
 constexpr T sequences_of(const basic_deployment<T>& d, const basic_memory_budget<T>& budget,
                          const basic_service_load<T>& l, const T& context) {
-  return capacity_sharing(d, budget, l.shared, context, T(16.0)).sequences;
+  return shared_prefix_capacity(d, budget, l.shared, context, T(16.0)).sequences;
 }
 
-/// found_of a load that was checked.
+/// resolve_prefix_hit of a load that is already checked.
 template <Scalar T>
-constexpr basic_service_load<T> with_hits(const basic_deployment<T>& d, basic_service_load<T> l) {
+constexpr basic_service_load<T> fill_prefix_hit(const basic_deployment<T>& d,
+                                                basic_service_load<T> l) {
   if (l.shared.empty() || upper(l.prefix_hit) > 0.0) return l;
   const basic_kv_capacity<T> c =
       capacity_of(d, budget_of(d), T(l.input_tokens + l.output_tokens), T(16.0));
@@ -101,55 +108,63 @@ constexpr basic_service_load<T> with_hits(const basic_deployment<T>& d, basic_se
 
 }  // namespace detail
 
-/// The load with its prefix_hit: as given, else what prompts find of `shared` in the cache of a data-parallel
-/// group, which forgets what was used longest ago (prefix_hit_of), and in its host's memory behind it, which
-/// together remember as one cache of their sum does. Requests go to groups by chance.
-/// Leaves out: that prompts which arrive together compute a prefix that none has left yet, each for itself.
-/// Errors: as serving. Tests: by prefix_hit_of; a prefix of all is found but for its first use.
+/// Returns the load with its prefix_hit: as given, or what prompts find of `shared` in the cache of
+/// a data-parallel group with least-recently-used eviction (prefix_hit_of). Host memory behind it
+/// adds hits: both tiers cache as one of their total size does. Requests are routed to groups at
+/// random.
+/// Leaves out: concurrent misses on the same prefix.
+/// Errors: as serving.
+/// Test: by prefix_hit_of; a prefix of all requests is found except at its first use.
 template <Scalar T>
-constexpr basic_service_load<T> found_of(const basic_deployment<T>& d,
-                                         const basic_service_load<T>& l) {
+constexpr basic_service_load<T> resolve_prefix_hit(const basic_deployment<T>& d,
+                                                   const basic_service_load<T>& l) {
   detail::check_load(l);
-  return detail::with_hits(d, l);
+  return detail::fill_prefix_hit(d, l);
 }
 
-// Prefixes that a service brings back from its hosts: the time at the links, and what it does to the flow.
+// Fetches of prefixes from host memory: transfer times, queueing for the host link, and the
+// requests that wait.
 
-/// The transfer of a prompt's prefix from the host. All devices of a data-parallel group bring their parts at
-/// once, one prompt after the other: `links` such queues.
+/// Fetch of a prompt's prefix from host memory. All devices of a data-parallel group fetch their
+/// parts at once, one prompt after the other, so a group is one server.
 template <Scalar T = double>
 struct basic_prefix_fetch {
-  duration<T> each{};
+  duration<T> transfer_time{};
   T links = T(1.0);
-  T variation{};  ///< of the transfers, as of the prompts
+  T variation{};  ///< coefficient of variation of transfers, as of prompts
 
-  constexpr bool exists() const { return upper(each.value()) > 0.0; }
-  /// Share of the time that a link is busy at this rate of all prompts.
-  constexpr T busy(const request_rate<T>& rate) const { return T(rate * each / request / links); }
-  /// A transfer and the wait before it, by Pollaczek and Khinchine.
-  constexpr duration<T> time_at(const T& busy) const {
-    const T u = scalar_min(busy, T(1.0 - 1e-9));
-    return (1.0 + 0.5 * (1.0 + variation * variation) * u / (1.0 - u)) * each;
+  constexpr bool is_needed() const { return upper(transfer_time.value()) > 0.0; }
+  /// Utilisation of a host link at a throughput of all groups.
+  constexpr T utilisation(const request_rate<T>& rate) const {
+    return T(rate * transfer_time / request / links);
+  }
+  /// Mean queueing and transfer: M/G/1, Pollaczek and Khinchine.
+  constexpr duration<T> response_time(const T& utilisation) const {
+    const T u = scalar_min(utilisation, T(1.0 - 1e-9));
+    return transfer_time +
+           single_server_wait(u, T(0.5 * (1.0 + variation * variation)), transfer_time);
   }
 };
 using prefix_fetch = basic_prefix_fetch<>;
 
 namespace detail {
 
-/// As the load has it, else the accelerator's. Errors: neither.
+/// Bandwidth of the host link: the load's, else the accelerator's.
+/// Errors: neither states one.
 template <Scalar T>
 constexpr bandwidth<T> host_link_of(const basic_deployment<T>& d, const basic_service_load<T>& l) {
   if (l.host && l.host->per_device) return *l.host->per_device;
   if (!(d.device.host.exists() && d.device.host.bandwidth.is_stated()))
-    missing("host_link_bytes_per_s, as the accelerator states no link to its host,");
+    missing("host.per_device, as the accelerator states no link to its host,");
   return d.device.host.bandwidth.quantity();
 }
 
 }  // namespace detail
 
-/// latency + bytes of a device / link, of the `hit` of a load's host; none without one. Layers that are
-/// computed as others arrive are left out.
-/// Errors: an accelerator that states no link to its host, where the load gives none.
+/// Fetch of the load's host hits: latency + bytes of a device / bandwidth; none without a host
+/// cache.
+/// Leaves out: overlap of layers with compute.
+/// Errors: an accelerator without a stated host link, where the load states none.
 /// Test: fetch_time of a host_tier.
 template <Scalar T>
 constexpr basic_prefix_fetch<T> prefix_fetch_of(const basic_deployment<T>& d,
@@ -162,26 +177,28 @@ constexpr basic_prefix_fetch<T> prefix_fetch_of(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// A transfer as one request of a closed loop waits for it: the others leave its link so busy.
+/// Mean queueing and transfer in a closed loop of N: a request finds the utilisation that the N - 1
+/// others cause (Schweitzer's approximation).
 template <Scalar T>
-constexpr duration<T> fetch_in_loop(const basic_prefix_fetch<T>& fetch, const T& loop,
-                                    const request_rate<T>& throughput) {
-  const T others = scalar_max(T(1.0 - fetch.links / loop), T(0.0));
-  return fetch.time_at(others * fetch.busy(throughput));
+constexpr duration<T> closed_loop_fetch_time(const basic_prefix_fetch<T>& fetch, const T& customers,
+                                             const request_rate<T>& throughput) {
+  const T others = scalar_max(T(1.0 - fetch.links / customers), T(0.0));
+  return fetch.response_time(others * fetch.utilisation(throughput));
 }
 
 }  // namespace detail
 
-/// Requests of a closed loop of N that are not at the links: n with n + X(n) R = N, of which away_of(n) gives
-/// X(n) R, a throughput times the time of a transfer, which one of N finds as the N - 1 others leave the
-/// link (mean value analysis, Schweitzer's approximation). Transfers go on beside the engine's iterations.
-/// Leaves out: that the first wave of a run fetches all at once; blocks that are held meanwhile.
-/// Tests: all of them where nothing is fetched; a link that binds has one transfer after the other; the
+/// Requests of a closed loop of N that are not fetching: the n with n + X(n) R = N. `fetching(n)`
+/// returns X(n) R, throughput times fetch time with queueing, as the N - 1 others leave the link
+/// (mean value analysis, Schweitzer's approximation). Fetches overlap with engine steps.
+/// Source: Little 1961; Schweitzer 1979.
+/// Leaves out: the initial burst of a run, which fetches all at once; blocks reserved meanwhile.
+/// Test: all requests where nothing is fetched; a saturated link transfers without pause; the
 /// simulator of tests/simulator.
-template <Scalar T, class Away>
-constexpr T requests_not_at_links(const T& loop, const Away& away_of) {
-  return named("requests beside the links", detail::balanced_batch(loop, [&](const T& n) -> T {
-                 return n * (loop / (n + away_of(n)));
+template <Scalar T, class Fetching>
+constexpr T requests_not_fetching(const T& requests, const Fetching& fetching) {
+  return named("requests not fetching", detail::balanced_batch(requests, [&](const T& n) -> T {
+                 return n * (requests / (n + fetching(n)));
                }));
 }
 

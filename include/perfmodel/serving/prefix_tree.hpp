@@ -1,4 +1,4 @@
-// Prompts that begin alike: what a cache finds of them, and how many sequences fit that hold them once.
+// Trees of shared prefixes: hit rate of a cache, and sequences that fit with shared storage.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -7,8 +7,8 @@
 
 namespace perfmodel {
 
-/// `tokens` that each of so many different `prefixes` adds to what stands before it. A request has one of
-/// them, each as often.
+/// One level of a prefix tree: `prefixes` distinct prefixes of `tokens` tokens each. A request has
+/// one of them, all equally likely.
 template <Scalar T = double>
 struct basic_prefix_level {
   T tokens{};
@@ -22,21 +22,21 @@ struct basic_prefix_level {
 };
 using prefix_level = basic_prefix_level<>;
 
-/// Levels from the root on.
+/// Levels of a prefix tree, root first.
 template <Scalar T = double>
 using basic_prefix_levels = short_list<basic_prefix_level<T>, 6>;
 using prefix_levels = basic_prefix_levels<>;
 
-/// Levels from the root on, then what a prompt has of its `own`, and the tokens of its `answer`, which
-/// stay in the cache too: {.levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200, .answer = 300} is a
-/// system prompt, 40 tenants and 600 conversations with their histories.
+/// Shared-prefix tree of a load. {.levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200,
+/// .output = 300} is a system prompt, 40 tenants and 600 conversations with their history. A prompt
+/// has 200 tokens of its own, and its output of 300 tokens stays cached too.
 template <Scalar T = double>
 struct basic_prefix_tree {
   basic_prefix_levels<T> levels{};
   T own{};
-  T answer{};
+  T output{};
 
-  /// Of a prompt.
+  /// Tokens of a prompt.
   constexpr T tokens() const {
     T sum = own;
     for (const auto& level : levels) sum += level.tokens;
@@ -47,16 +47,16 @@ struct basic_prefix_tree {
   static constexpr void fields(F&& f, S&... s) {
     f("levels", s.levels...);
     f(field::count("own"), s.own...);
-    f(field::not_negative("answer"), s.answer...);
+    f(field::not_negative("output"), s.output...);
   }
 };
 using prefix_tree = basic_prefix_tree<>;
 
-/// What a cache of the tree's prompts does.
+/// Hit rate of a prefix cache.
 template <Scalar T = double>
 struct basic_prefix_hit_estimate {
-  T hit{};    ///< share of the tokens of prompts that are found
-  T reach{};  ///< requests back to which the cache remembers
+  T hit{};    ///< share of prompt tokens that hit
+  T reach{};  ///< requests after which an unused prefix is evicted
 };
 using prefix_hit_estimate = basic_prefix_hit_estimate<>;
 
@@ -79,26 +79,27 @@ constexpr void check_tree(const basic_prefix_tree<T>& tree) {
   }
 }
 
-/// Prefixes of sequences of so many tokens. Errors: as long as they are; fewer on a level than before it.
+/// Checks the prefixes of sequences of `tokens` tokens.
+/// Errors: prefixes as long as the sequences; fewer on a level than on the one before.
 template <Scalar T>
 constexpr void check_shared(const basic_prefix_levels<T>& levels, const T& tokens,
                             const char* allowed) {
   if (levels.empty()) return;
   const T rest = tokens - tokens_of(levels);
-  if (!(lower(rest) >= 1.0)) out_of_range("shared_tokens", upper(tokens_of(levels)), allowed);
+  if (!(lower(rest) >= 1.0)) out_of_range("shared.tokens", upper(tokens_of(levels)), allowed);
   check_tree(basic_prefix_tree<T>{levels, rest, T(0.0)});
 }
 
-/// That one of n, each as likely, is among the last t requests.
+/// Probability that one of n equally likely prefixes is among the last t requests: 1 - exp(-t / n).
 template <Scalar T>
-constexpr T seen_within(const T& n, const T& t) {
+constexpr T probability_seen_within(const T& n, const T& t) {
   using math::exp;
   return 1.0 - exp(T(-t / n));
 }
 
-/// Different ones of n that B requests have: n (1 - (1 - 1/n)^B).
+/// Expected distinct prefixes, of n equally likely, among B requests: n (1 - (1 - 1/n)^B).
 template <Scalar T>
-constexpr T different_of(const T& n, const T& b) {
+constexpr T distinct_prefixes(const T& n, const T& b) {
   using math::exp;
   using math::log;
   if (!(upper(n) > 1.0)) return scalar_min(b, T(1.0));
@@ -107,25 +108,24 @@ constexpr T different_of(const T& n, const T& b) {
 
 }  // namespace detail
 
-/// The share of prompts' tokens that a cache of so many tokens finds, which forgets what was used longest
-/// ago, leaves first. A prefix is there if it was used within the last t requests (Che's
-/// approximation), where what was used within t just fills the cache:
-/// sum of n_i tokens_i (1 - exp(-t / n_i)) + t (own + answer) = capacity.
-/// Sources: Che, Tung and Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; Zheng et al.,
-/// "SGLang", 2024, section 3 (radix tree, least recently used leaves). Leaves out: popular prefixes and
-/// idle ones; blocks; requests of one conversation that come in turn rather than by chance.
-/// Errors: own or capacity below 1; a level with fewer prefixes than the one before it.
-/// Tests: a tree by hand; replayed request by request within 0.01; all that is shared where all fits; rises
-/// with the capacity.
+/// Hit rate of a prefix cache with least-recently-used eviction, leaves first. A prefix is cached
+/// if it was used within the last t requests (Che's approximation), with t from
+///   sum of n_i tokens_i (1 - exp(-t / n_i)) + t (own + output) = capacity.
+/// Source: Che, Tung and Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; Zheng et
+/// al., "SGLang", 2024, section 3 (radix tree, least recently used leaves).
+/// Leaves out: unequal popularity; blocks; turns of one conversation in regular order.
+/// Errors: own or capacity below 1; a level with fewer prefixes than the one before.
+/// Test: a tree by hand; replayed request by request within 0.01; all shared tokens where all fit;
+/// rises with the capacity.
 template <Scalar T>
 constexpr basic_prefix_hit_estimate<T> prefix_hit_of(const basic_prefix_tree<T>& tree,
                                                      const std::type_identity_t<T>& capacity) {
   detail::check_tree(tree);
   detail::count("capacity", capacity);
   const auto filled = [&](const T& t) -> T {
-    T sum = t * (tree.own + tree.answer);
+    T sum = t * (tree.own + tree.output);
     for (const auto& level : tree.levels) {
-      sum += level.prefixes * level.tokens * detail::seen_within(level.prefixes, t);
+      sum += level.prefixes * level.tokens * detail::probability_seen_within(level.prefixes, t);
     }
     return sum;
   };
@@ -135,24 +135,27 @@ constexpr basic_prefix_hit_estimate<T> prefix_hit_of(const basic_prefix_tree<T>&
                   }));
   T found{};
   for (const auto& level : tree.levels) {
-    found += level.tokens * detail::seen_within(level.prefixes, e.reach);
+    found += level.tokens * detail::probability_seen_within(level.prefixes, e.reach);
   }
   e.hit = named("prefix hit", found / tree.tokens());
   return e;
 }
 
-/// Sequences that fit into so many tokens where what they share is held once: B with
-/// B (own + answer) + sum of tokens_i x (different ones among B) = capacity, n (1 - (1 - 1/n)^B) of n.
-/// Test: one shared prefix by hand: (capacity - prefix) / (own + answer); nothing shared is a division.
+/// Sequences that fit into `capacity` tokens with shared storage: the B with
+///   B (own + output) + sum of tokens_i n_i (1 - (1 - 1/n_i)^B) = capacity.
+/// Source: expected number of distinct prefixes among B random requests.
+/// Errors: as prefix_hit_of.
+/// Test: one shared prefix by hand: (capacity - prefix) / (own + output); without sharing, a
+/// division.
 template <Scalar T>
 constexpr T sequences_sharing(const basic_prefix_tree<T>& tree,
                               const std::type_identity_t<T>& capacity) {
   detail::check_tree(tree);
   detail::count("capacity", capacity);
   const auto filled = [&](const T& b) -> T {
-    T sum = b * (tree.own + tree.answer);
+    T sum = b * (tree.own + tree.output);
     for (const auto& level : tree.levels) {
-      sum += level.tokens * detail::different_of(level.prefixes, b);
+      sum += level.tokens * detail::distinct_prefixes(level.prefixes, b);
     }
     return sum;
   };
@@ -161,27 +164,27 @@ constexpr T sequences_sharing(const basic_prefix_tree<T>& tree,
                }));
 }
 
-/// What a prompt of a conversation of `turns` has of its history, on average over all turns, questions of
-/// `question` tokens and answers of `answer`: turn j finds (j - 1)(question + answer).
+/// Conversation of `turns` turns with questions of `question` tokens and outputs of `output`
+/// tokens. Turn j has a history of (j - 1) (question + output).
 template <Scalar T = double>
 struct basic_conversation {
   T turns = T(1.0);
   T question{};
-  T answer{};
+  T output{};
 
-  /// Before a question, mean: (turns - 1) / 2 x (question + answer).
-  constexpr T history() const { return 0.5 * (turns - 1.0) * (question + answer); }
+  /// Mean history before a question: (turns - 1) / 2 x (question + output).
+  constexpr T history() const { return 0.5 * (turns - 1.0) * (question + output); }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("turns"), s.turns...);
     f(field::count("question"), s.question...);
-    f(field::count("answer"), s.answer...);
+    f(field::count("output"), s.output...);
   }
 };
 using conversation = basic_conversation<>;
 
-/// A tree of a prefix that all share and so many conversations at once, each with its mean history.
+/// Prefix tree of a common system prompt and concurrent conversations, each with its mean history.
 /// Test: three turns of 100 and 200: histories of 0, 300 and 600.
 template <Scalar T>
 constexpr basic_prefix_tree<T> tree_of(const basic_conversation<T>& c,
@@ -192,7 +195,7 @@ constexpr basic_prefix_tree<T> tree_of(const basic_conversation<T>& c,
   tree.levels.push_back({system_prompt, T(1.0)});
   tree.levels.push_back({c.history(), conversations});
   tree.own = c.question;
-  tree.answer = c.answer;
+  tree.output = c.output;
   return tree;
 }
 

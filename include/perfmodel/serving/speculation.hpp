@@ -1,4 +1,4 @@
-// Speculation where a model runs: who drafts, what a round takes at a batch and a context, what it needs.
+// Speculative decoding of a deployment: drafters, rounds, memory, and services.
 #pragma once
 
 #include <perfmodel/laws/speculative.hpp>
@@ -9,15 +9,16 @@
 
 namespace perfmodel {
 
-/// Who drafts. `model`: one of its own. `layer`: a layer before the model's own head, as in its
-/// multi-token-prediction module or EAGLE; a model without `mtp` takes one like its first. `heads`: one
-/// for each position, all in one pass (Medusa). `part`: a share of the model's own layers. `lookup`:
+/// Source of the draft tokens. `model`: a smaller model. `layer`: a layer before the model's own
+/// head (multi-token prediction, EAGLE); a model without `mtp` takes one like its first. `heads`:
+/// one head per position in one step (Medusa). `part`: a share of the model's own layers. `lookup`:
 /// n-grams of the text so far, without the device.
 enum class drafter { model, layer, heads, part, lookup };
 
-/// {.by = drafter::lookup, .length = 4, .acceptance = {0.6}}: `length` positions are drafted, `width`
-/// tokens for each (1: a chain, more: a tree), and all are checked in one pass. `acceptance` is the
-/// probability that a position is kept, given those before; the last one holds for those beyond too.
+/// Speculation of a service: {.by = drafter::lookup, .length = 4, .acceptance = {0.6}}. `length`
+/// positions are drafted with `width` tokens each (1: a chain, more: a tree), and verified in one
+/// step. `acceptance` is the conditional probability of each position, given those before; its last
+/// value holds for all further positions.
 template <Scalar T = double>
 struct basic_speculation {
   static constexpr std::size_t most_positions = 8;
@@ -26,8 +27,9 @@ struct basic_speculation {
   int length = 4;
   T width = T(1.0);
   short_list<T, most_positions> acceptance{};
-  T share = T(0.25);                           ///< of the layers, where a part of the model drafts
-  std::optional<basic_deployment<T>> draft{};  ///< on the same devices, where a model drafts
+  T share = T(0.25);  ///< drafter::part: share of the model's layers
+  std::optional<basic_deployment<T>>
+      draft{};  ///< drafter::model: the draft model, on the same devices
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -41,17 +43,18 @@ struct basic_speculation {
 };
 using speculation = basic_speculation<>;
 
-/// One round at a batch and a context. `emitted` tokens of each sequence come together at its end.
+/// One speculation round at a batch and a context. It emits `emitted` tokens per sequence at its
+/// end.
 template <Scalar T = double>
 struct basic_speculation_round {
-  duration<T> draft{};   ///< of all positions
-  duration<T> verify{};  ///< one pass of the model over all that was drafted
-  duration<T> plain{};   ///< a step without speculation
+  duration<T> draft{};   ///< time to draft all positions
+  duration<T> verify{};  ///< step of the model over all draft tokens
+  duration<T> plain{};   ///< decode step without speculation
   T emitted{};
 
   constexpr duration<T> time() const { return draft + verify; }
   constexpr duration<T> per_token() const { return time() / emitted; }
-  /// Over a step without speculation; below 1 it is better switched off.
+  /// Speed-up over steps without speculation; below 1 speculation is slower.
   constexpr T speedup() const { return T(plain / per_token()); }
 };
 using speculation_round = basic_speculation_round<>;
@@ -68,7 +71,7 @@ constexpr void check_speculation(const basic_speculation<T>& s) {
   check_deployment(*s.draft);
 }
 
-/// 1 + a_1 + a_1 a_2 + ..., as emitted_tokens.
+/// Emitted tokens per round: 1 + a_1 + a_1 a_2 + ..., as emitted_tokens.
 template <Scalar T>
 constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   T sum(0.0);
@@ -79,11 +82,11 @@ constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   return named("emitted", sum + 1.0);
 }
 
-/// What a pass of the drafter is a pass of. The projection of an extra layer and the narrow layer of a
-/// Medusa head count as so much more vocabulary.
+/// Deployment of the drafter. The projection of an extra layer, and the small layer of a Medusa
+/// head, count as additional vocabulary.
 template <Scalar T>
-constexpr basic_deployment<T> drafting_deployment(const basic_deployment<T>& d,
-                                                  const basic_speculation<T>& s) {
+constexpr basic_deployment<T> drafter_deployment(const basic_deployment<T>& d,
+                                                 const basic_speculation<T>& s) {
   if (s.by == drafter::model) return *s.draft;
   basic_deployment<T> own = d;
   basic_transformer<T>& m = own.model;
@@ -108,7 +111,7 @@ constexpr basic_deployment<T> drafting_deployment(const basic_deployment<T>& d,
   return own;
 }
 
-/// What the drafter takes of a device's memory: weights beside the model's, and cache of a sequence.
+/// Device memory of the drafter: its weights, and its cache of a sequence.
 template <Scalar T>
 struct drafter_memory {
   bytes<T> weights{};
@@ -118,13 +121,13 @@ template <Scalar T>
 constexpr drafter_memory<T> memory_of_drafter(const basic_deployment<T>& d,
                                               const basic_speculation<T>& s, const T& context) {
   if (s.by == drafter::lookup || s.by == drafter::part) return {};
-  basic_deployment<T> own = drafting_deployment(d, s);
+  basic_deployment<T> own = drafter_deployment(d, s);
   own.model.tied_embeddings = own.model.tied_embeddings || s.by == drafter::heads;
   if (s.by == drafter::layer) own.model.vocabulary = d.model.hidden;  // the tables are the model's
   return {weights_on_device(own), sequence_on_device(own, context)};
 }
 
-/// Sequences of this context that fit beside both; what they share is held once, by both.
+/// KV-cache capacity in addition to the drafter. Both models store a shared prefix once.
 template <Scalar T>
 constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d,
                                                     const basic_speculation<T>& s, const T& context,
@@ -133,40 +136,41 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d
   const drafter_memory<T> m = memory_of_drafter(d, s, context);
   const basic_memory_budget<T> budget =
       budget_with_weights(d, bytes<T>(weights_on_device(d) + m.weights));
-  basic_kv_capacity<T> c = capacity_sharing(d, budget, shared, context, T(16.0));
+  basic_kv_capacity<T> c = shared_prefix_capacity(d, budget, shared, context, T(16.0));
   const bytes<T> own = sequence_on_device(d, context);
   c.sequences = floor(T(c.sequences * (own / (own + m.sequence))));
   return c;
 }
 
-/// The drafts of a round: a pass for each position, or one of all heads.
-template <Scalar T, class Pass>
-constexpr duration<T> drafting_time(const basic_deployment<T>& d, const basic_speculation<T>& s,
-                                    const T& batch, const T& context, const Pass& pass) {
+/// Time to draft a round: one step per position, or one step for all heads.
+template <Scalar T, class EstimateStep>
+constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_speculation<T>& s,
+                                 const T& batch, const T& context,
+                                 const EstimateStep& estimate_step) {
   if (s.by == drafter::lookup) return {};
   const bool once = s.by == drafter::heads;
   basic_iteration<T> i{batch, context};
   if (!once) i.tokens_per_sequence = s.width;
-  return (once ? 1.0 : double(s.length)) * pass(drafting_deployment(d, s), i).time;
+  return (once ? 1.0 : double(s.length)) * estimate_step(drafter_deployment(d, s), i).time;
 }
 
-/// A round by pass(deployment, iteration) -> estimate.
-template <Scalar T, class Pass>
+/// Speculation round by estimate_step(deployment, iteration) -> estimate.
+template <Scalar T, class EstimateStep>
 constexpr basic_speculation_round<T> round_of(const basic_deployment<T>& d,
                                               const basic_speculation<T>& s, const T& batch,
-                                              const T& context, const Pass& pass) {
+                                              const T& context, const EstimateStep& estimate_step) {
   basic_iteration<T> i{batch, context};
   basic_speculation_round<T> r;
-  r.plain = pass(d, i).time;
+  r.plain = estimate_step(d, i).time;
   i.tokens_per_sequence = s.width * T(s.length) + 1.0;
-  r.verify = pass(d, i).time;
-  r.draft = drafting_time(d, s, batch, context, pass);
+  r.verify = estimate_step(d, i).time;
+  r.draft = draft_time(d, s, batch, context, estimate_step);
   r.emitted = emitted_by(s, s.length);
   return r;
 }
 
 template <Scalar T, class Policy>
-constexpr auto steps_under(const Policy& policy) {
+constexpr auto predict_steps_with(const Policy& policy) {
   return [&policy](const basic_deployment<T>& d, const basic_iteration<T>& i) {
     return prediction_of_step(d, i, policy, links_of<T>(policy));
   };
@@ -174,53 +178,53 @@ constexpr auto steps_under(const Policy& policy) {
 
 }  // namespace detail
 
-// A service whose iterations are rounds of speculation.
+// Services with speculative decoding.
 
-/// What a service with speculation does. `decode` is its mean round, whose time is E x itl; the gaps
-/// between tokens are 0 but for the first of each round.
+/// Estimate of a service with speculative decoding. `decode` is its mean round, of time E x itl.
+/// Inter-token latencies are 0 except for the first token of each round.
 template <Scalar T = double>
 struct basic_speculative_serving_estimate : basic_serving_estimate<T> {
-  T emitted{};  ///< E, tokens of a sequence in a round
+  T emitted{};  ///< E, tokens per sequence and round
 };
 using speculative_serving_estimate = basic_speculative_serving_estimate<>;
 
 namespace detail {
 
-/// Of the gaps between tokens one in E is that of rounds, and the others 0. A bound has none.
+/// Inter-token latencies of a service of rounds: a share 1 / E waits for a round, the rest is 0. A
+/// bound has none.
 template <Scalar T>
 constexpr basic_latency_distribution<T> itl_of_rounds(const basic_latency_distribution<T>& rounds,
                                                       const T& emitted) {
-  basic_latency_distribution<T> gap;
-  if (rounds.size() == 0) return gap;
+  basic_latency_distribution<T> itl;
+  if (rounds.size() == 0) return itl;
   for (std::size_t i = 0; i < rounds.size(); ++i) {
     basic_latency_part<T> part = rounds[i];
     part.weight = part.weight / emitted;
-    gap.add(part);
+    itl.add(part);
   }
-  gap.add({1.0 - 1.0 / emitted, {}});
-  return gap;
+  itl.add({1.0 - 1.0 / emitted, {}});
+  return itl;
 }
 
-/// The service of rounds: an answer of O tokens is 1 + (O - 1) / E of them, and so many come before its first
-/// tokens are sent; serve(load, round) says what a service makes of a load whose passes are round(iteration).
-/// Errors: a load that says how it `evicts`, as nothing is known of both.
-template <Scalar T, class Pass, class Serve>
-constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_deployment<T>& d,
-                                                                    const basic_service_load<T>& l,
-                                                                    const basic_speculation<T>& s,
-                                                                    const Pass& pass,
-                                                                    const Serve& serve) {
-  check_no_preemption(l, "beside drafts");
+/// Service of speculation rounds: an output of O tokens takes 1 + (O - 1) / E rounds, and a stream
+/// interval of n tokens 1 + (n - 1) / E. serve(load, round) -> estimate serves a load with the
+/// steps round(iteration).
+/// Errors: a preemption_mode, which has no law with speculation.
+template <Scalar T, class EstimateStep, class Serve>
+constexpr basic_speculative_serving_estimate<T> speculative_service(
+    const basic_deployment<T>& d, const basic_service_load<T>& l, const basic_speculation<T>& s,
+    const EstimateStep& estimate_step, const Serve& serve) {
+  check_no_preemption(l, "with speculation");
   const T emitted = emitted_by(s, s.length);
   const T longest = l.input_tokens + l.output_tokens;
   const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest, l.shared);
   const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)), l.shared);
-  const T room = grows_into_memory(d.serving_engine) ? growing.sequences : memory.sequences;
+  const T capacity = grows_into_memory(d.serving_engine) ? growing.sequences : memory.sequences;
 
   basic_service_load<T> rounds = l;
   rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
-  rounds.first_tokens = 1.0 + (l.first_tokens - 1.0) / emitted;
-  const T limit = scalar_max(room, T(1.0));
+  rounds.stream_interval = 1.0 + (l.stream_interval - 1.0) / emitted;
+  const T limit = scalar_max(capacity, T(1.0));
   rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
   const T cached = mean_context(l) - mean_context(rounds);
 
@@ -230,18 +234,18 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
     prompts.batch = T(0.0);
     duration<T> draft{};
     if (upper(i.prefill_tokens) > 0.0 && prefills) {
-      // A mean iteration has a part of a prompt's pass; any other has whole prompts.
+      // A mean iteration has a fraction of a prompt; any other has whole prompts.
       const T part = scalar_min(prompts.prefill_sequences, T(1.0));
       prompts.prefill_tokens /= part;
       prompts.prefill_sequences /= part;
-      draft += part * pass(drafting_deployment(d, s), prompts).time;
+      draft += part * estimate_step(drafter_deployment(d, s), prompts).time;
     }
     if (upper(i.batch) > 0.0) {
       i.context += cached;
-      draft += drafting_time(d, s, i.batch, i.context, pass);
+      draft += draft_time(d, s, i.batch, i.context, estimate_step);
       i.tokens_per_sequence = s.width * T(s.length) + 1.0;
     }
-    basic_estimate<T> e = pass(d, i);
+    basic_estimate<T> e = estimate_step(d, i);
     e.time += e.terms.add(limiter::none, "draft", draft);
     return e;
   };
@@ -251,10 +255,10 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
   if (out.feasible && !memory.feasible) out.feasible = memory.feasible;
   if (out.feasible && upper(memory.sequences) < 1.0) {
     out.feasible =
-        infeasible("not one sequence fits beside the weights of model and drafter", "B",
+        infeasible("no sequence fits in addition to the weights of model and drafter", "B",
                    upper(sequence_on_device(d, longest).value()), lower(memory.available.value()));
   }
-  out.gap = itl_of_rounds(out.gap, emitted);
+  out.itl_distribution = itl_of_rounds(out.itl_distribution, emitted);
   out.itl = named("inter-token latency", out.itl / emitted);
   out.output_rate = output_rate_of(l, out.throughput);
   return out;
@@ -262,14 +266,16 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(const basic_
 
 }  // namespace detail
 
-/// A round where the model runs: length x (a pass of the drafter) + a pass of the model over width x
-/// length + 1 tokens of each sequence, against a plain step. At small batches both passes of the model
-/// read the same weights; at large ones checking costs FLOP; at long contexts the cache is most of both
-/// again, and is read once for all the tokens.
-/// Sources: Leviathan et al. 2023, theorem 3.8, with the times of the batch; Cai et al., "Medusa", 2024;
-/// Li et al., "EAGLE", 2024; Sadhukhan et al., "MagicDec", 2024 (long contexts).
-/// Leaves out: rejection sampling; masks of a tree; the drafter's cache of tokens that were rejected.
-/// Tests: its times are those of `step`; at a large batch the speed-up falls, and rises with the context.
+/// Speculation round of a deployment: length x (a step of the drafter) + a step of the model over
+/// width x length + 1 tokens per sequence, against a decode step. At small batches both read the
+/// same weights. At large batches verification costs FLOP. At long contexts a step mostly reads the
+/// cache, once for all tokens.
+/// Source: Leviathan et al. 2023, theorem 3.8, with the times of the batch; Cai et al., "Medusa",
+/// 2024; Li et al., "EAGLE", 2024; Sadhukhan et al., "MagicDec", 2024 (long contexts).
+/// Leaves out: rejection sampling; tree masks; the drafter's cache of rejected tokens.
+/// Errors: batch or context below 1; a speculation out of range.
+/// Test: its times are those of `step`; at a large batch the speed-up falls, and rises with the
+/// context.
 template <Scalar T, class Policy>
 constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>& d,
                                                        const basic_speculation<T>& s,
@@ -279,11 +285,12 @@ constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>
   detail::check_deployment(d);
   detail::check_speculation(s);
   return detail::round_of(d, s, detail::count("batch", batch), detail::count("context", context),
-                          detail::steps_under<T>(policy));
+                          detail::predict_steps_with<T>(policy));
 }
 
-/// The draft length that is quickest at a batch and a context, up to `s.length`; 0 where none is
-/// quicker than plain steps. Test: falls with the batch; 0 where compute binds.
+/// Fastest draft length at a batch and a context, up to `s.length`; 0 where none is faster than
+/// decode steps.
+/// Test: falls with the batch; 0 where compute limits.
 template <Scalar T, class Policy>
 constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic_speculation<T> s,
                                              const std::type_identity_t<T>& batch,
@@ -299,12 +306,14 @@ constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic
   });
 }
 
-/// The largest batch of up to `most` at which the speculation still pays in every lane, by doubling and
-/// bisection from 1; 0 where it never does. Test: pays there, and not a sequence above.
+/// Largest batch, up to `most`, with a speed-up above 1 in every lane, by doubling and bisection
+/// from 1; 0 where there is none.
+/// Test: a speed-up there, and none with one sequence more.
 template <Scalar T, class Policy>
-constexpr int last_batch_that_pays(const basic_deployment<T>& d, const basic_speculation<T>& s,
-                                   const std::type_identity_t<T>& context, int most,
-                                   const Policy& policy) {
+constexpr int largest_batch_with_speedup(const basic_deployment<T>& d,
+                                         const basic_speculation<T>& s,
+                                         const std::type_identity_t<T>& context, int most,
+                                         const Policy& policy) {
   const auto pays = [&](int batch) {
     return lower(speculative_round(d, s, T(batch), context, policy).speedup()) > 1.0;
   };

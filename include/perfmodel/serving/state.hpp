@@ -1,81 +1,83 @@
-// What a scheduler makes of a load: the flow of a service, and how its latencies are distributed.
+// The state of a service under load: throughput, decode batch, and distributions of TTFT and ITL.
 #pragma once
 
 #include <optional>
+#include <perfmodel/laws/queueing.hpp>
 #include <perfmodel/serving/latency_distribution.hpp>
+#include <perfmodel/serving/prefill_steps.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
-#include <perfmodel/serving/prompt_passes.hpp>
 
 namespace perfmodel {
 
-/// What the mean time to the first token is made of, beside the prompt itself (basic_prefill_steps::alone).
-/// Test: together with it the mean of `first_token`, but for the first wave of a run.
+/// Breakdown of the mean time to first token, less the prefill itself
+/// (basic_prefill_steps::prefill_time).
+/// Test: the terms and the prefill sum to the mean TTFT, except in the initial burst of a run.
 template <Scalar T = double>
-struct basic_first_token_terms {
-  duration<T> host{};     ///< of the request
-  duration<T> joining{};  ///< iterations that it lets go by, or what is left of the one it finds
-  T iterations{};         ///< how many of them
-  T beside{};             ///< prompts that come with it
-  duration<T> behind{};   ///< other prompts
-  duration<T> place{};    ///< until a sequence ends
-  duration<T> fetch{};    ///< of a prefix that the host has
-  T queued{};             ///< share of requests with an admission delay (`place`)
+struct basic_ttft_terms {
+  duration<T> frontend_time{};     ///< CPU time per request, outside engine steps
+  duration<T> scheduling_delay{};  ///< engine steps before the request joins one
+  T scheduling_steps{};            ///< number of these steps
+  T coscheduled_prefills{};        ///< other prompts that arrive for the same step
+  duration<T> prefill_queueing{};  ///< queueing behind other prefills
+  duration<T> admission_delay{};   ///< queueing for KV memory or a batch slot
+  duration<T> kv_fetch{};          ///< fetch of a cached prefix from host memory, queueing included
+  T queued{};                      ///< share of requests with an admission delay
 };
-using first_token_terms = basic_first_token_terms<>;
+using ttft_terms = basic_ttft_terms<>;
 
-/// A service in its steady state, or over a run. Latencies are what a client sees.
+/// A service in steady state, or averaged over a run. Latencies are those of a client.
 template <Scalar T = double>
 struct basic_service_state {
-  T batch{};  ///< sequences that decode at once, mean
+  T batch{};  ///< mean number of sequences that decode
   request_rate<T> throughput{};
-  duration<T> wait{};  ///< for a place in the batch, and behind other prompts
-  basic_latency_distribution<T> first_token{};
-  basic_latency_distribution<T>
-      gap{};  ///< between tokens of a request, the stalls of prompts included
-  basic_first_token_terms<T> first{};
+  duration<T> wait{};                    ///< admission delay and queueing behind prefills
+  basic_latency_distribution<T> ttft{};  ///< time to first token
+  basic_latency_distribution<T> itl{};   ///< inter-token latency, prefill interference included
+  basic_ttft_terms<T> ttft_terms{};
 };
 using service_state = basic_service_state<>;
 
-/// What of a service its flow asks for beside the times of its iterations.
+/// Properties of a service besides its step times.
 template <Scalar T = double>
 struct basic_service_terms {
-  scheduling kind = scheduling::mixed_chunks;
+  scheduling scheduler = scheduling::mixed_chunks;
   T output_tokens = T(1.0);
   T output_cv{};
   T input_cv{};
-  duration<T> request_cpu_time{};  ///< of a request, outside the engine's iterations
-  T request_iterations{};          ///< that a request lets go by before it can join one
-  T send_iterations{};      ///< of these, those of its own answer before its first tokens are sent
-  T prompt_time = T(1.0);   ///< of an iteration with prompts, times that of its kernels
-  duration<T> run_start{};  ///< that the first wave of a run waits for beside its prompts
-  T room = T(1.0);          ///< sequences that are admitted at once
-  std::optional<T> prompts{};  ///< computed for a request, where evictions make it more than one
+  duration<T> request_cpu_time{};  ///< CPU time per request, outside engine steps
+  T scheduling_steps{};            ///< engine steps before a request joins one
+  T stream_steps{};                ///< decode steps among them, from the stream interval
+  T prefill_slowdown = T(1.0);     ///< time of a step with prefill over that of its kernels
+  duration<T> startup_time{};      ///< delay of the initial burst of a run
+  T max_running = T(1.0);          ///< sequences that are admitted at once
+  std::optional<T> prefills_per_request{};  ///< above 1 where preempted requests recompute
 
-  constexpr T gaps() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
-  /// After the tokens that are sent first.
-  constexpr T later_intervals() const {
-    return scalar_max(T(output_tokens - 1.0 - send_iterations), T(0.0));
+  /// Inter-token intervals of an output, at least 1.
+  constexpr T intervals() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
+  /// Intervals after the first streamed tokens; their decode steps are part of TTFT.
+  constexpr T intervals_after_ttft() const {
+    return scalar_max(T(output_tokens - 1.0 - stream_steps), T(0.0));
   }
 };
 using service_terms = basic_service_terms<>;
 
 namespace detail {
 
-/// 1 - exp(-mean): that a Poisson number is not 0.
+/// Probability that a Poisson count is not 0: 1 - exp(-mean).
 template <Scalar T>
 constexpr T any_of(const T& mean) {
   using math::exp;
   return 1.0 - exp(T(-mean));
 }
 
-/// Where a latency begins and how long its exponential tail is, when `own` of it varies with the length
-/// of a prompt: as a shifted exponential of that standard deviation.
+/// A latency part with a term `own` that varies with the length of a prompt. The variation is a
+/// shifted exponential of standard deviation min(cv, 1) own.
 template <Scalar T>
 constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& from,
                                             const duration<T>& own, const duration<T>& tail,
                                             const T& cv) {
-  const duration<T> varies = scalar_min(cv, T(1.0)) * own;
-  return {weight, from - varies, {}, tail + varies};
+  const duration<T> deviation = scalar_min(cv, T(1.0)) * own;
+  return {weight, from - deviation, {}, tail + deviation};
 }
 
 /// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in
@@ -92,102 +94,112 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
 template <Scalar T>
 constexpr basic_latency_distribution<T> pipelined_itl(const basic_service_terms<T>& s,
                                                       const basic_prefill_steps<T>& p,
-                                                      const T& prompts) {
-  const T own = prompts / p.stages;
-  const T most = scalar_max(T(p.together / p.stages), T(1.0));  // prompts that a step takes
+                                                      const T& prefills_per_interval) {
+  const T own = prefills_per_interval / p.pipeline_stages;
+  const T most = scalar_max(T(p.prefills_per_step / p.pipeline_stages), T(1.0));
   const T batches = scalar_max(scalar_max(any_of(own), T(own / most)), T(1e-12));
-  const duration<T> full = p.together / p.steps * p.packed;
-  const duration<T> further =
-      min(p.step, duration<T>(max(duration<T>(full - p.step), duration<T>{}) /
-                              scalar_max(T(most - 1.0), T(1e-9))));
-  const T each = scalar_max(scalar_min(T(own / batches), most), T(1.0));  // prompts of a step
+  const duration<T> full = p.prefills_per_step / p.steps_per_prefill * p.saturated_prefill_time;
+  const duration<T> further = min(
+      p.prefill_step_time, duration<T>(max(duration<T>(full - p.prefill_step_time), duration<T>{}) /
+                                       scalar_max(T(most - 1.0), T(1e-9))));
+  const T prefills = scalar_max(scalar_min(T(own / batches), most), T(1.0));  // of one step
   const duration<T> step =
-      named("prefill step", max(p.step + (each - 1.0) * further, each / most * full));
-  const T n = named("prefill steps between two decode steps", batches * p.steps);
-  T alone = T(1.0);
-  for (double i = 1.0; i < p.stages; i += 1.0) alone = alone / (1.0 + n);
-  const duration<T> slowed = max(step, p.decode);
-  const T stalls = named("share of gaps with prompts", scalar_min(batches, T(1.0)));
-  const duration<T> prefill = p.steps * step + max(duration<T>(p.stall - p.alone), duration<T>{});
-  basic_latency_distribution<T> gap;
-  gap.add({(1.0 - stalls) * alone, p.decode});
-  gap.add({(1.0 - stalls) * (1.0 - alone), slowed});
-  const duration<T> decode = alone * p.decode + (1.0 - alone) * slowed;
-  gap.add(with_length(stalls, decode + prefill, prefill,
+      named("prefill step",
+            max(p.prefill_step_time + (prefills - 1.0) * further, prefills / most * full));
+  const T n = named("prefill steps between two decode steps", batches * p.steps_per_prefill);
+  T all_decode = T(1.0);  // probability that the other micro-batches decode
+  for (double i = 1.0; i < p.pipeline_stages; i += 1.0) all_decode = all_decode / (1.0 + n);
+  const duration<T> slowed = max(step, p.decode_time);
+  const T stalled = named("share of intervals with prefill", scalar_min(batches, T(1.0)));
+  const duration<T> prefill =
+      p.steps_per_prefill * step + max(duration<T>(p.decode_stall - p.prefill_time), duration<T>{});
+  basic_latency_distribution<T> itl;
+  itl.add({(1.0 - stalled) * all_decode, p.decode_time});
+  itl.add({(1.0 - stalled) * (1.0 - all_decode), slowed});
+  const duration<T> decode = all_decode * p.decode_time + (1.0 - all_decode) * slowed;
+  itl.add(with_length(stalled, decode + prefill, prefill,
                       scalar_max(T(batches - 1.0), T(0.0)) * prefill, s.input_cv));
-  return gap;
+  return itl;
 }
 
-/// The gaps between tokens where, on average, `prompts` begin in each: without a prompt, or with one,
-/// and behind it those that come with it. By chance 1 - exp(-prompts) have any; no gap has more than a full iteration
-/// takes, so that it is prompts / together at least. The mean is then one of decoding, of one prompt's iteration and of
-/// a full one, each with a weight that is not below 0: none of the three can take longer and the mean less.
-/// A prompt in chunks stalls a gap with each full one, or, of p stages, as many as it takes to go through them,
-/// (chunks + p - 1) / p. Prefill first takes all prompts that wait, in as many iterations as they
-/// need: n of them never take less than n saturated prefill times. Tests: the schedule of two
-/// stages, stage by stage; tests/property/order_serving.cpp; tests/property/saturated_prefill.cpp.
+/// Distribution of inter-token latency, where m prefills (`prefills_per_interval`) start in an
+/// interval on average.
+///   share of intervals with prefill  q = max(1 - exp(-m), m / prefills per step)
+///   mean                             ITL = D + q S + (m - q) M
+/// D is a decode step, S the decode stall of one prompt, M the marginal prefill time. All weights
+/// are at least 0, so a slower step never lowers the mean.
+/// A prompt in c chunks stalls c intervals; in a pipeline of p stages (c + p - 1) / p of them.
+/// Prefill-first runs all waiting prompts, so m prompts take at least m saturated prefill times.
+/// Tests: the schedule of two stages, step by step; tests/property/order_serving.cpp;
+/// tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
-                                               const basic_prefill_steps<T>& p, const T& prompts) {
-  if (s.kind == scheduling::prefill_first && p.stages > 1.0 && upper(prompts) > 0.0)
-    return pipelined_itl(s, p, prompts);
-  basic_latency_distribution<T> gap;
-  const bool chunked = s.kind == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
-  const T rounds = iterations_through(T(p.decodes * p.together), p.stages);
-  const T any = chunked ? T(prompts * rounds)
-                        : scalar_max(any_of(prompts), T(prompts / scalar_max(p.together, T(1.0))));
-  const T stalls = named("share of gaps with prompts", scalar_min(any, T(1.0)));
-  gap.add({1.0 - stalls, p.decode});
-  if (!(upper(stalls) > 0.0)) return gap;
-  const T some = scalar_max(stalls, T(1e-12));
+                                               const basic_prefill_steps<T>& p,
+                                               const T& prefills_per_interval) {
+  const T& m = prefills_per_interval;
+  if (s.scheduler == scheduling::prefill_first && p.pipeline_stages > 1.0 && upper(m) > 0.0)
+    return pipelined_itl(s, p, m);
+  basic_latency_distribution<T> itl;
+  const bool chunked = s.scheduler == scheduling::mixed_chunks && upper(p.chunks) > 1.0;
+  const T chunk_steps =
+      pipelined_chunk_steps(T(p.decode_steps_per_prefill * p.prefills_per_step), p.pipeline_stages);
+  const T any = chunked ? T(m * chunk_steps)
+                        : scalar_max(any_of(m), T(m / scalar_max(p.prefills_per_step, T(1.0))));
+  const T stalled = named("share of intervals with prefill", scalar_min(any, T(1.0)));
+  itl.add({1.0 - stalled, p.decode_time});
+  if (!(upper(stalled) > 0.0)) return itl;
+  const T some = scalar_max(stalled, T(1e-12));
   if (chunked) {
-    // In a pipeline that is full the next prompt follows: it does not fill the stages anew.
-    const T each = p.stages > 1.0 ? T(1.0 / rounds) : T(prompts / some);
-    gap.add(with_length(stalls, p.decode + each * p.stall, {}, {}, s.input_cv));
+    // In a full pipeline the next prompt follows at once and does not fill the stages anew.
+    const T share = p.pipeline_stages > 1.0 ? T(1.0 / chunk_steps) : T(m / some);
+    itl.add(with_length(stalled, p.decode_time + share * p.decode_stall, {}, {}, s.input_cv));
   } else {
-    duration<T> more = scalar_max(T(prompts - stalls), T(0.0)) / some * p.next;
-    if (s.kind == scheduling::prefill_first) more = max(more, prompts / some * p.packed - p.alone);
-    gap.add(with_length(stalls, p.decode + p.stall, p.stall, more, s.input_cv));
+    duration<T> more = scalar_max(T(m - stalled), T(0.0)) / some * p.marginal_prefill_time;
+    if (s.scheduler == scheduling::prefill_first)
+      more = max(more, m / some * p.saturated_prefill_time - p.prefill_time);
+    itl.add(with_length(stalled, p.decode_time + p.decode_stall, p.decode_stall, more, s.input_cv));
   }
-  return gap;
+  return itl;
 }
 
-/// What is left of the iteration that somebody finds who comes at any time; none of an engine that is idle.
+/// Mean residual time of the engine step that a random arrival finds: E[X^2] / (2 E[X]) times the
+/// probability that the engine is busy.
 template <Scalar T>
-constexpr duration<T> rest_of_iteration(const basic_service_terms<T>& s,
-                                        const basic_prefill_steps<T>& p,
-                                        const basic_service_state<T>& state,
-                                        const duration<T>& mean_itl) {
-  const bool mixed = s.kind == scheduling::mixed_chunks;
-  const duration<T> spread = mixed ? state.gap.deviation() : duration<T>{};
-  const duration<T> found = mixed ? mean_itl : p.decode;
-  return 0.5 * any_of(state.batch) *
-         (found + duration<T>::from_value(spread.value() * spread.value() / found.value()));
+constexpr duration<T> residual_step_time(const basic_service_terms<T>& s,
+                                         const basic_prefill_steps<T>& p,
+                                         const basic_service_state<T>& state,
+                                         const duration<T>& mean_itl) {
+  const bool mixed = s.scheduler == scheduling::mixed_chunks;
+  const duration<T> deviation = mixed ? state.itl.deviation() : duration<T>{};
+  const duration<T> mean = mixed ? mean_itl : p.decode_time;
+  return any_of(state.batch) * mean_residual_time(mean, deviation);
 }
 
-/// What a prompt waits for `others` that come with it, those before it on average: half of them, and
-/// of those in the same iteration the rest too.
+/// Mean queueing of a prompt behind n others of the same arrival instant: half of their saturated
+/// prefill times, and half a marginal prefill time for each other prompt of its own step.
 template <Scalar T>
-constexpr duration<T> behind(const basic_prefill_steps<T>& p, const T& others) {
-  return 0.5 * others * p.packed + 0.5 * scalar_min(others, T(p.together - 1.0)) * p.next;
+constexpr duration<T> coscheduled_prefill_delay(const basic_prefill_steps<T>& p, const T& n) {
+  return 0.5 * n * p.saturated_prefill_time +
+         0.5 * scalar_min(n, T(p.prefills_per_step - 1.0)) * p.marginal_prefill_time;
 }
 
 }  // namespace detail
 
 }  // namespace perfmodel
 
-// What of a service fits: whether one request does, and how many at once.
+// KV-cache capacity of a service, and the sequences that it admits.
 
 namespace perfmodel::detail {
 
 template <Scalar T>
 struct service_memory {
   basic_memory_budget<T> budget{};
-  T sequences{};  ///< of `longest` tokens, at once
+  T sequences{};  ///< sequences of the longest context that fit at once
   feasibility feasible{};
 };
 
-/// Of requests that grow to `longest` tokens. What they share is held once.
+/// Memory of a service with sequences that grow to `longest` tokens. A shared prefix is stored once
+/// per data-parallel group.
 template <Scalar T>
 constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l, const T& longest) {
@@ -195,21 +207,23 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
   if (m.feasible) {
     m.feasible = memory_fits(m.budget, cache_on_device(d, T(d.layout.data), longest));
   }
-  const basic_kv_capacity<T> capacity = capacity_sharing(d, m.budget, l.shared, longest, T(16.0));
+  const basic_kv_capacity<T> capacity =
+      shared_prefix_capacity(d, m.budget, l.shared, longest, T(16.0));
   if (m.feasible && !capacity.feasible) m.feasible = capacity.feasible;
   m.sequences = capacity.sequences;
   return m;
 }
 
-/// Of `room` sequences those that are let in at once: no more than the load's batch_limit, and than the engine
-/// was started for, in each data-parallel group. SGLang's limit is of its graphs, and lets in more.
+/// Sequences that are admitted at once: those that fit (`capacity`), at most the load's batch_limit
+/// and the engine's limit on running requests in each data-parallel group. SGLang's limit is the
+/// largest captured graph and does not bound admission.
 template <Scalar T>
 constexpr T admitted_sequences(const basic_deployment<T>& d, const basic_service_load<T>& l,
-                               T room) {
-  if (l.batch_limit) room = scalar_min(room, *l.batch_limit);
+                               T capacity) {
+  if (l.batch_limit) capacity = scalar_min(capacity, *l.batch_limit);
   if (d.limits.sequences && d.serving_engine != engine::sglang)
-    room = scalar_min(room, T(*d.limits.sequences * T(d.layout.data)));
-  return room;
+    capacity = scalar_min(capacity, T(*d.limits.sequences * T(d.layout.data)));
+  return capacity;
 }
 
 }  // namespace perfmodel::detail

@@ -101,7 +101,7 @@ constexpr void visit_operators(const rank_step<T>& p, Visit&& visit) {
                               head.times,
                               head.cache,
                               weights_read(workload),
-                              demand_of_valid(workload),
+                              demand_of(valid_operator{workload}),
                               head.part};
     if constexpr (std::invocable<Visit&, const basic_operator<T>&>) {
       visit(o);

@@ -324,8 +324,8 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
       by_class[static_cast<std::size_t>(c)] += all;
     };
     visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
-      add(o.kind,
-          o.times * times.operators.time_of(workload, [&] { return demand_of_valid(workload); }));
+      add(o.kind, o.times * times.operators.time_of(
+                                workload, [&] { return demand_of(valid_operator{workload}); }));
     });
     visit_elementwise_kernel_times(
         p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
@@ -352,10 +352,10 @@ class predicted_step {
   constexpr predicted_step(const basic_deployment<T>& d, const Policy& policy, const Cost& links)
       : replica_(d), policy_(policy), times_(d, policy, links) {}
 
-  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) const {
+  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
     return prediction_of_step(replica_, i, policy_, times_);
   }
-  constexpr duration<T> time(const basic_iteration<T>& i) const {
+  constexpr duration<T> time(const basic_iteration<T>& i) {
     if constexpr (std::is_floating_point_v<T>) {
       if (!(i == last_)) {
         last_time_ = time_of_step(replica_, i, policy_, times_);
@@ -370,13 +370,13 @@ class predicted_step {
  private:
   const basic_deployment<T>& replica_;
   const Policy& policy_;
-  mutable step_times<T, Policy, Cost> times_;
-  mutable basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
-  mutable duration<T> last_time_{};
+  step_times<T, Policy, Cost> times_;
+  basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
+  duration<T> last_time_{};
 };
 /// Time of an iteration: predictor.time(iteration), else the time of its estimate.
 template <Scalar T, class Predictor>
-constexpr duration<T> step_time_of(const Predictor& predictor, const basic_iteration<T>& i) {
+constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T>& i) {
   if constexpr (requires { predictor.time(i); }) {
     return predictor.time(i);
   } else {

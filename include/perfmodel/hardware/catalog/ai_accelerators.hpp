@@ -95,32 +95,14 @@ inline constexpr std::array google_tpu_accelerators{
 // units': no rate of the vector engines is printed.
 
 namespace sources {
-inline constexpr source trainium2_page{
-    basis::vendor,
-    "AWS, Trainium2 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
-    "about-neuron/arch/neuron-hardware/trainium2.html"};
-inline constexpr source trainium2_core{
-    basis::vendor,
-    "AWS, NeuronCore-v3: 28 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
-    "nki/about/trainium3_arch.html"};
-inline constexpr source trainium2_links{
-    basis::assumed,
-    "half of 1.28 TB/s, as if that added both directions, which AWS does not say, "
-    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/"
-    "trainium2.html"};
-inline constexpr source trainium3_page{
-    basis::vendor,
-    "AWS, Trainium3 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
-    "about-neuron/arch/neuron-hardware/trainium3.html"};
-inline constexpr source trainium3_core{
-    basis::vendor,
-    "AWS, NeuronCore-v4: 32 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/"
-    "nki/about/trainium3_arch.html"};
-inline constexpr source trainium3_links{
-    basis::assumed,
-    "half of 2.56 TB/s, as if that added both directions, which AWS does not say, "
-    "https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/"
-    "trainium3.html"};
+// clang-format off
+inline constexpr source trainium2_page{basis::vendor, "AWS, Trainium2 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html"};
+inline constexpr source trainium2_core{basis::vendor, "AWS, NeuronCore-v3: 28 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/nki/about/trainium3_arch.html"};
+inline constexpr source trainium2_links{basis::assumed, "half of 1.28 TB/s, as if that added both directions, which AWS does not say, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trainium2.html"};
+inline constexpr source trainium3_page{basis::vendor, "AWS, Trainium3 architecture, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trainium3.html"};
+inline constexpr source trainium3_core{basis::vendor, "AWS, NeuronCore-v4: 32 MiB each, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/nki/about/trainium3_arch.html"};
+inline constexpr source trainium3_links{basis::assumed, "half of 2.56 TB/s, as if that added both directions, which AWS does not say, https://awsdocs-neuron.readthedocs-hosted.com/en/latest/about-neuron/arch/neuron-hardware/trainium3.html"};
+// clang-format on
 }  // namespace sources
 
 /// Trainium 2, one chip of the sixteen of a trn2.48xlarge, which are a 4 x 4 torus.
@@ -229,10 +211,10 @@ inline constexpr std::array groq_accelerators{
 // Intel Gaudi 3. `sms` are its tensor processor cores; the eight matrix engines are not counted.
 
 namespace sources {
-inline constexpr source gaudi3_talk{
-    basis::copied, "Intel at Hot Chips 2024, https://www.sgpjbg.com/baogao/465025"};
-inline constexpr source gaudi3_links{
-    basis::derived, "21 of 24 ports of 200 Gbit/s, three to each peer of a node of eight"};
+// clang-format off
+inline constexpr source gaudi3_talk{basis::copied, "Intel at Hot Chips 2024, https://www.sgpjbg.com/baogao/465025"};
+inline constexpr source gaudi3_links{basis::derived, "21 of 24 ports of 200 Gbit/s, three to each peer of a node of eight"};
+// clang-format on
 }  // namespace sources
 
 /// Gaudi 3 as an OAM module with air cooling. fp8 runs no faster than bf16.

@@ -49,12 +49,10 @@ inline constexpr accelerator a100_sxm_80gb{
 };
 
 namespace sources {
-inline constexpr source a100_40gb_pins{
-    basis::derived,
-    "5120 bit / 8 x 2 x 1215 MHz, deviceQuery of A100-SXM4-40GB, "
-    "https://github.com/bottlerocket-os/bottlerocket/pull/3873"};
-inline constexpr source a100_pcie_memory{basis::assumed,
-                                         "nvidia-smi total of the SXM module, taken over"};
+// clang-format off
+inline constexpr source a100_40gb_pins{basis::derived, "5120 bit / 8 x 2 x 1215 MHz, deviceQuery of A100-SXM4-40GB, https://github.com/bottlerocket-os/bottlerocket/pull/3873"};
+inline constexpr source a100_pcie_memory{basis::assumed, "nvidia-smi total of the SXM module, taken over"};
+// clang-format on
 }  // namespace sources
 
 /// A100 SXM4 40 GB: the same die and links, HBM2.

@@ -7,22 +7,13 @@
 namespace perfmodel::catalog {
 
 namespace sources {
-inline constexpr source a10_table{
-    basis::copied,
-    "table of A10, https://sysrqmts.com/ru/gpus/compare/nvidia-a10-pcie-vs-nvidia-quadro-rtx-4000"};
-inline constexpr source a40_table{basis::copied,
-                                  "table of A40, https://sysrqmts.com/fr/gpus/compare/"
-                                  "nvidia-a40-pcie-vs-nvidia-quadro-rtx-6000"};
-inline constexpr source a6000_table{
-    basis::copied,
-    "table of RTX A6000, "
-    "https://sysrqmts.com/es/gpus/compare/nvidia-rtx-a6000-vs-nvidia-tesla-p40"};
-inline constexpr source rtx_3090_table{
-    basis::copied,
-    "table of RTX 3090, "
-    "https://holynerdvana.blogspot.com/2022/10/nvidia-geforce-rtx-3090-specifications.html"};
-inline constexpr source ga102_memory{basis::assumed,
-                                     "what nvidia-smi commonly shows; no named output was read"};
+// clang-format off
+inline constexpr source a10_table{basis::copied, "table of A10, https://sysrqmts.com/ru/gpus/compare/nvidia-a10-pcie-vs-nvidia-quadro-rtx-4000"};
+inline constexpr source a40_table{basis::copied, "table of A40, https://sysrqmts.com/fr/gpus/compare/nvidia-a40-pcie-vs-nvidia-quadro-rtx-6000"};
+inline constexpr source a6000_table{basis::copied, "table of RTX A6000, https://sysrqmts.com/es/gpus/compare/nvidia-rtx-a6000-vs-nvidia-tesla-p40"};
+inline constexpr source rtx_3090_table{basis::copied, "table of RTX 3090, https://holynerdvana.blogspot.com/2022/10/nvidia-geforce-rtx-3090-specifications.html"};
+inline constexpr source ga102_memory{basis::assumed, "what nvidia-smi commonly shows; no named output was read"};
+// clang-format on
 }  // namespace sources
 
 /// A10. A10G, which AWS rents out, is another product with 70 TFLOP/s.

@@ -234,12 +234,10 @@ inline constexpr std::array hopper_accelerators{
 // The GPUs of NVIDIA GH200 superchips, with 96 GB of HBM3 or 144 GB of HBM3e.
 
 namespace sources {
-inline constexpr source grace_hopper_sheet{
-    basis::copied,
-    "NVIDIA GH200 datasheet (https://nvdam.widen.net/s/rrgqqnpbz8/"
-    "grace-datasheet-gh200-grace-hopper-superchip-3773000) as quoted in gh200_specs.md of "
-    "https://github.com/atineoSE/coding-model-seeks-gpu"};
+// clang-format off
+inline constexpr source grace_hopper_sheet{basis::copied, "NVIDIA GH200 datasheet (https://nvdam.widen.net/s/rrgqqnpbz8/grace-datasheet-gh200-grace-hopper-superchip-3773000) as quoted in gh200_specs.md of https://github.com/atineoSE/coding-model-seeks-gpu"};
 inline constexpr source gh200_144gb_l2{basis::assumed, "as the 96 GB superchip's"};
+// clang-format on
 }  // namespace sources
 
 /// GPU of a GH200 superchip with 96 GB of HBM3: H100's die with the L2 and the memory bus of H200.

@@ -112,17 +112,13 @@ inline constexpr std::array jetson_accelerators{
 // NVIDIA GB10, the chip of DGX Spark.
 
 namespace sources {
-inline constexpr source gb10_query{
-    basis::measured,
-    "device query of a DGX Spark posted in a public repository: 48 SMs, 2418 MHz, 24 MiB of L2, "
-    "130663165952 bytes"};
-inline constexpr source gb10_fp4{basis::derived,
-                                 "half of the printed 1 PFLOP/s, which is 2:4 sparse"};
-inline constexpr source gb10_ladder{
-    basis::assumed,
-    "FP4 dense / 2 and / 4: the ladder of RTX PRO; 99.8 TFLOP/s in BF16 were measured"};
+// clang-format off
+inline constexpr source gb10_query{basis::measured, "device query of a DGX Spark posted in a public repository: 48 SMs, 2418 MHz, 24 MiB of L2, 130663165952 bytes"};
+inline constexpr source gb10_fp4{basis::derived, "half of the printed 1 PFLOP/s, which is 2:4 sparse"};
+inline constexpr source gb10_ladder{basis::assumed, "FP4 dense / 2 and / 4: the ladder of RTX PRO; 99.8 TFLOP/s in BF16 were measured"};
 inline constexpr source gb10_pins{basis::derived, "256 bit / 8 x 8533 MT/s of LPDDR5X"};
 inline constexpr source gb10_network{basis::derived, "ConnectX-7 of 200 Gbit/s / 8"};
+// clang-format on
 }  // namespace sources
 
 /// GB10. CPU and GPU share the memory: there is no host link. Two machines can be cabled together.

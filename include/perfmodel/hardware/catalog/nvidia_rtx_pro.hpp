@@ -7,16 +7,12 @@
 namespace perfmodel::catalog {
 
 namespace sources {
-inline constexpr source rtx_pro_ladder{basis::derived,
-                                       "SMs x FLOP per clock x clock, 1024 in BF16: the ladder of "
-                                       "NVIDIA's system specs for the Server "
-                                       "Edition"};
-inline constexpr source rtx_pro_pins{
-    basis::derived, "512 bit / 8 x 2 x 14001 MHz shown by nvidia-smi: 1792 GB/s are printed"};
-inline constexpr source rtx_pro_workstation_clock{
-    basis::derived, "503.8 TFLOP/s in BF16, quoted in a public repository, / (188 SMs x 1024)"};
-inline constexpr source rtx_pro_max_q_table{
-    basis::copied, "table of RTX PRO 6000 Blackwell Max-Q, https://technical.city"};
+// clang-format off
+inline constexpr source rtx_pro_ladder{basis::derived, "SMs x FLOP per clock x clock, 1024 in BF16: the ladder of NVIDIA's system specs for the Server Edition"};
+inline constexpr source rtx_pro_pins{basis::derived, "512 bit / 8 x 2 x 14001 MHz shown by nvidia-smi: 1792 GB/s are printed"};
+inline constexpr source rtx_pro_workstation_clock{basis::derived, "503.8 TFLOP/s in BF16, quoted in a public repository, / (188 SMs x 1024)"};
+inline constexpr source rtx_pro_max_q_table{basis::copied, "table of RTX PRO 6000 Blackwell Max-Q, https://technical.city"};
+// clang-format on
 }  // namespace sources
 
 /// RTX PRO 6000 Blackwell, Server Edition: the one that is rented and that published kernel times

@@ -48,15 +48,11 @@ inline constexpr std::array volta_accelerators{
 // NVIDIA Turing: T4.
 
 namespace sources {
-inline constexpr source t4_table{basis::copied,
-                                 "table of Tesla T4, https://sysrqmts.com/en/gpus/nvidia/tesla/t4"};
-inline constexpr source t4_launch{
-    basis::copied,
-    "launch of Tesla T4: 65 TFLOP/s, 130 and 260 TOPS, "
-    "https://geektopia.es/es/technology/2018/09/13/noticias/"
-    "nvidia-presenta-la-nueva-tesla-t4-basada-en-turing-orientada-a-inteligencia-artificial.html"};
-inline constexpr source t4_memory{
-    basis::assumed, "15360 MiB is what nvidia-smi commonly shows; no named output was read"};
+// clang-format off
+inline constexpr source t4_table{basis::copied, "table of Tesla T4, https://sysrqmts.com/en/gpus/nvidia/tesla/t4"};
+inline constexpr source t4_launch{basis::copied, "launch of Tesla T4: 65 TFLOP/s, 130 and 260 TOPS, https://geektopia.es/es/technology/2018/09/13/noticias/nvidia-presenta-la-nueva-tesla-t4-basada-en-turing-orientada-a-inteligencia-artificial.html"};
+inline constexpr source t4_memory{basis::assumed, "15360 MiB is what nvidia-smi commonly shows; no named output was read"};
+// clang-format on
 }  // namespace sources
 
 /// T4. It has no bf16. With ECC its memory reads 300 GB/s.

@@ -101,14 +101,14 @@ inline bandwidth<> host_bandwidth(const accelerator& a) {
 
 /// The present offload, compared with computing that part of the prompt.
 inline technique offload_in_use(const adviser& a, const technique_description& words) {
-  const service_load found = found_of(a.deployed(), a.load());
+  const service_load found = resolve_prefix_hit(a.deployed(), a.load());
   const auto recompute = [hit = found.prefix_hit - found.host->hit](advised_service& s) {
     s.load.prefix_hit = hit;
     s.load.host.reset();
   };
   technique t = a.try_change(words, recompute, true);
   t.reason += join_text("; ", 100.0 * found.host->hit, " % of a prompt comes from the host, in ",
-                        prefix_fetch_of(a.deployed(), found).each);
+                        prefix_fetch_of(a.deployed(), found).transfer_time);
   return t;
 }
 
@@ -200,7 +200,7 @@ inline technique speculative_decoding(const adviser& a, const advice_acceptance&
       "speculative_decoding", "speculation",
       "memory for a drafter; rejected tokens are computed too",
       "the batch leaves no idle compute in a step, or acceptance is low"};
-  if (a.service().pools || a.load().preempts) {
+  if (a.service().pools || a.load().preemption_mode) {
     technique t = named_technique(words);
     t.reason = a.service().pools ? no_pools_with_speculation : no_preemption_with_speculation;
     return t;
@@ -220,7 +220,7 @@ inline technique own_heads(const adviser& a, const advice_acceptance& assumed) {
                                     "the batch leaves no idle compute in a step"};
   technique t = named_technique(words);
   if (!a.deployed().model.mtp || a.service().speculation || a.service().pools ||
-      a.load().preempts) {
+      a.load().preemption_mode) {
     t.in_use = a.service().speculation.has_value() && a.service().speculation->by == drafter::layer;
     t.reason = !a.deployed().model.mtp   ? "the model has no MTP heads"
                : a.service().speculation ? "the service uses speculative decoding already"

@@ -143,7 +143,7 @@ inline technique context_parallel(const adviser& a) {
                                 : "no link between devices";
     return t;
   }
-  const double tensor = a.deployed().layout.tensor, tokens = computed_tokens(a.load());
+  const double tensor = a.deployed().layout.tensor, tokens = uncached_tokens(a.load());
   ring_attention ring{.ranks = 2,
                       .tokens = (std::max)(2.0, tokens),
                       .query_heads = (std::max)(1.0, shape->query_heads / tensor),

@@ -34,7 +34,7 @@ namespace detail {
 /// Selects static batches, for which the model has no preemption.
 inline void use_static_batches(advised_service& s) {
   s.load.scheduler = scheduling::static_batches;
-  s.load.preempts.reset();
+  s.load.preemption_mode.reset();
 }
 
 /// Adds the prefills of the batch and its longest output, which a bound of static batches lacks.
@@ -71,7 +71,7 @@ inline technique continuous_batching(const adviser& stated) {
         if (fixed) s.load.scheduler.reset();
       },
       !fixed);
-  if (!fixed && a.current().first_token.size() == 0) {
+  if (!fixed && a.current().ttft_distribution.size() == 0) {
     compare_bound_of_static_batches(t, a);
   }
   t.reason += join_text("; ", at_once, " running sequences");
@@ -137,7 +137,7 @@ inline technique chunked_prefill(const adviser& a) {
 inline technique prefix_cache(const adviser& a) {
   const technique_description words{"prefix_cache", "scheduling", "memory for cached blocks",
                                     "requests share no prefix: there are no hits"};
-  const double found = found_of(a.deployed(), a.load()).prefix_hit;
+  const double found = resolve_prefix_hit(a.deployed(), a.load()).prefix_hit;
   if (found > 0.0) {
     const auto remove_cache = [](advised_service& s) {
       s.load.prefix_hit = 0.0;
@@ -192,11 +192,11 @@ inline technique disaggregation(const adviser& a) {
   const interconnect& fabric = s.deployment.device.fabric;
   const bool link = fabric.exists() ? fabric.bandwidth.is_stated()
                                     : s.deployment.device.host.bandwidth.is_stated();
-  if (s.pools || s.speculation || s.load.preempts || !link || (s.replicas < 2.0 && !halves)) {
+  if (s.pools || s.speculation || s.load.preemption_mode || !link || (s.replicas < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
     best.reason = s.pools         ? "the service is disaggregated already"
                   : s.speculation ? "the model does not combine disaggregated pools and speculation"
-                  : s.load.preempts
+                  : s.load.preemption_mode
                       ? "the model does not combine disaggregated pools and preemption"
                   : !link ? "no link is stated between devices"
                           : "there are no two groups of devices";

@@ -1,4 +1,5 @@
-// What loans to measured machines state, by the names that tables of them give to operators.
+// Stated log_sigma of profiles transferred to measured machines, by the operator names of the
+// tables.
 #pragma once
 
 #include <algorithm>
@@ -8,7 +9,7 @@
 #include <stdexcept>
 #include <string>
 
-namespace loans {
+namespace transferred {
 
 namespace pm = perfmodel;
 
@@ -32,38 +33,37 @@ inline constexpr named_kind experts[] = {
     {"experts fp8", static_cast<std::size_t>(pm::expert_kind::low_precision)},
     {"experts fp8, spread", static_cast<std::size_t>(pm::expert_kind::expert_parallel)}};
 
-/// Whether widths.hpp states its loans; links have a width of their own.
-inline bool is_loan(const std::string& operation) {
+/// Whether uncertainty.hpp states a log_sigma of transfers for it; links have their own.
+inline bool is_transferred_operation(const std::string& operation) {
   return operation.starts_with("products") || operation.starts_with("experts") ||
          operation.starts_with("decode") || operation.starts_with("prefill");
 }
 
-/// log_sigma of a loan to a measured machine as if it had no profile, by the nearest other; the donor's own of that
-/// kind, 0 where it was not measured in it.
-struct width {
-  double stated = 0.0, own = 0.0;
-  bool within = false;  ///< a generation
+/// log_sigma of a profile transferred from the nearest other machine, and the source's own for that
+/// kind, 0 where it has no measurement.
+struct uncertainty {
+  double stated = 0.0, of_source = 0.0;
+  bool is_same_generation = false;
 };
-inline width width_of(const std::string& operation, const pm::accelerator& a) {
+inline uncertainty uncertainty_of(const std::string& operation, const pm::accelerator& a) {
   using namespace pm::catalog;
   const measured_machine &by = gemm_donor_of(a), &near = nearest_donor_of(a);
-  const bool within = is_same_generation(a, by.device());
+  const bool same = is_same_generation(a, by.device());
   for (const auto& [name, kind] : products) {
     if (operation != name) continue;
-    return {transferred_gemm_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).gemms[kind],
-            within};
+    return {transferred_gemm_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).gemms[kind], same};
   }
   for (const auto& [name, kind] : attention) {
     if (operation != name) continue;
     return {transferred_attention_log_sigmas(a, near)[kind],
-            measured_log_sigmas_of(near).attention[kind], within};
+            measured_log_sigmas_of(near).attention[kind], same};
   }
   for (const auto& [name, kind] : experts) {
     if (operation != name) continue;
     return {transferred_expert_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).experts[kind],
-            within};
+            same};
   }
   throw std::invalid_argument("no such operation: " + operation);
 }
 
-}  // namespace loans
+}  // namespace transferred

@@ -25,7 +25,7 @@ pm::service_load wave(double requests, pm::scheduling kind, double first_tokens)
           .arrivals = pm::closed_loop{requests, requests},
           .chunk_tokens = 2048.0,
           .scheduler = kind,
-          .first_tokens = first_tokens};
+          .stream_interval = first_tokens};
 }
 double simulated(const pm::deployment& d, int requests, sim::scheduling kind, int first_tokens) {
   perfmodel_test::random_numbers random(5);
@@ -73,21 +73,21 @@ TEST_CASE("first tokens: sent together they come later, and the answer ends when
       auto load = wave(concurrency, kind, 1);
       load.arrivals = pm::closed_loop{concurrency};
       const auto one = pm::serving(d, load, pm::datasheet{});
-      load.first_tokens = 10;
+      load.stream_interval = 10;
       const auto ten = pm::serving(d, load, pm::datasheet{});
       INFO(pm::name_of(kind) << ", " << concurrency << " requests");
       CHECK(near(ten.itl, one.itl, 1e-9));
       CHECK(near(ten.ttft, one.ttft + 9.0 * one.itl, 1e-9));  // nine steps of its own answer
       CHECK(near(ten.e2e, one.e2e, 1e-9));
       CHECK(near(ten.throughput * ten.e2e / pm::request, concurrency, 1e-6));  // Little's law
-      load.first_tokens = 1000;  // more than an answer has: it is sent whole
+      load.stream_interval = 1000;  // more than an answer has: it is sent whole
       CHECK(near(pm::serving(d, load, pm::datasheet{}).ttft, one.e2e, 1e-9));
     }
     for (const double rate : {0.001, 8.0}) {
       auto load = wave(1, kind, 1);
       load.arrivals = pm::open_loop{rate * pm::request_per_s};
       const auto one = pm::serving(d, load, pm::datasheet{});
-      load.first_tokens = 10;
+      load.stream_interval = 10;
       const auto ten = pm::serving(d, load, pm::datasheet{});
       INFO(pm::name_of(kind) << ", " << rate << " requests a second");
       CHECK(near(ten.ttft, one.ttft + 9.0 * one.itl, 1e-9));

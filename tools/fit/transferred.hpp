@@ -1,4 +1,4 @@
-// Every machine as if it had no profile: by the transfer rule, and by a share of the bound.
+// Each machine without its own profile: by the transfer rule, and by a share of the bound.
 #pragma once
 
 #include <algorithm>
@@ -14,18 +14,18 @@
 #include <utility>
 #include <vector>
 
-#include "loan_widths.hpp"
 #include "published.hpp"
 #include "published_collectives.hpp"
 #include "published_gemm.hpp"
+#include "transfer_uncertainty.hpp"
 
-namespace loans {
+namespace transferred {
 
 namespace pm = perfmodel;
 
-/// ln of a measurement over its bound, and over the prediction by another machine's profile; the log_sigma that
-/// a loan states of them.
-struct loan {
+/// ln(measured / bound) and ln(measured / predicted) by a transferred profile, with its stated
+/// log_sigma.
+struct transfer {
   std::vector<double> bound{}, transferred{};
   double stated = 0.0;
 
@@ -34,9 +34,9 @@ struct loan {
     transferred.push_back(std::log(seconds / prediction));
     stated = log_sigma;
   }
-  /// Share of the rows inside the interval of 80 %.
+  /// Share of the rows within the 80 % interval.
   double inside() const { return pm::coverage_of(transferred, stated); }
-  /// log_sigma that such a share of the rows is inside of.
+  /// log_sigma that covers this share of the rows.
   double holds(double share) const {
     std::vector<double> off;
     for (const double r : transferred) off.push_back(std::abs(r));
@@ -44,11 +44,11 @@ struct loan {
   }
 };
 
-/// By what is computed, "prefill fp8", then by chip.
-using by_operation = std::map<std::string, std::map<std::string, loan>>;
+/// Transfers by operation, such as "prefill fp8", and by chip.
+using by_operation = std::map<std::string, std::map<std::string, transfer>>;
 
-/// Errors of the bound times one number, its median over the other chips; none where no other has such rows.
-inline std::vector<double> share_of_bound(const std::map<std::string, loan>& chips,
+/// Errors of the bound times its median over the other chips; none without rows of other chips.
+inline std::vector<double> share_of_bound(const std::map<std::string, transfer>& chips,
                                           const std::string& chip) {
   std::vector<double> others, out;
   for (const auto& [name, rows] : chips) {
@@ -60,7 +60,7 @@ inline std::vector<double> share_of_bound(const std::map<std::string, loan>& chi
   return out;
 }
 
-inline void add_products(by_operation& out, const std::string& folder) {
+inline void add_gemms(by_operation& out, const std::string& folder) {
   for (const auto& r : published::graph_gemms(folder)) {
     const bool weights_only = r.workload.weights.bits() < bits_of(r.workload.format);
     if (r.warmth_unknown() || weights_only) continue;
@@ -70,7 +70,7 @@ inline void add_products(by_operation& out, const std::string& folder) {
                                            pm::replay_conditions(r.copies));
     out["products " + r.dtype][r.gpu].add(
         r.seconds, pm::roofline(*r.device, r.workload).time.value(), e.time.value(),
-        width_of("products " + r.dtype, *r.device).stated);
+        uncertainty_of("products " + r.dtype, *r.device).stated);
   }
 }
 inline void add_attention(by_operation& out, const std::string& folder) {
@@ -80,10 +80,10 @@ inline void add_attention(by_operation& out, const std::string& folder) {
     const auto bound = r.decode ? pm::roofline(*r.device, r.decode_workload())
                                 : pm::roofline(*r.device, r.prefill_workload());
     out[r.kind()][r.device->name.c_str()].add(r.seconds, bound.time.value(), e.time.value(),
-                                              width_of(r.kind(), *r.device).stated);
+                                              uncertainty_of(r.kind(), *r.device).stated);
   }
 }
-/// Their libraries were fitted to H100 and H200 together; the machine's shares are borrowed.
+/// Experts: libraries fitted to H100 and H200 at once; the machine's shares are transferred.
 inline void add_experts(by_operation& out, const std::string& folder) {
   for (const auto& r : published::moe_rows(folder)) {
     pm::moe_kernels k = r.kernels->untuned ? pm::catalog::triton_experts : *r.kernels;
@@ -100,10 +100,10 @@ inline void add_experts(by_operation& out, const std::string& folder) {
                                      : "experts bf16";
     out[operation][r.device->name.c_str()].add(
         r.seconds, pm::roofline(*r.device, demand_of(r.workload)).time.value(), e.time.value(),
-        width_of(operation, *r.device).stated);
+        uncertainty_of(operation, *r.device).stated);
   }
 }
-/// A100 and H200 by H100's links, H100 by H200's; what waits by their clocks.
+/// Links: A100 and H200 from H100, H100 from H200; waiting times scale with the clocks.
 inline void add_links(by_operation& out, const std::string& folder) {
   for (const auto& rows : {published::nccl_rows(folder), published::custom_rows(folder)}) {
     for (const auto& r : rows) {
@@ -121,21 +121,21 @@ inline void add_links(by_operation& out, const std::string& folder) {
   }
 }
 
-/// Products in 16 bits by machines that are further apart than one generation.
-struct far_loan {
+/// 16-bit GEMMs transferred between machines more than one generation apart.
+struct distant_transfer {
   const pm::accelerator* to;
   const pm::catalog::measured_machine* from;
-  loan rows{};
+  transfer rows{};
 };
-inline std::vector<far_loan> far_loans(const std::string& folder) {
-  std::vector<far_loan> out;
+inline std::vector<distant_transfer> distant_transfers(const std::string& folder) {
+  std::vector<distant_transfer> out;
   const auto gemms = published::graph_gemms(folder);
   for (const pm::catalog::measured_machine* to : pm::catalog::measured_machines) {
     for (const pm::catalog::measured_machine* from : pm::catalog::measured_machines) {
       const pm::accelerator& a = to->device();
       if (pm::catalog::machine_distance(a, from->device()) < 1.0) continue;
       const auto p = pm::catalog::transferred_machine_profile(a, *from);
-      far_loan found{&a, from};
+      distant_transfer found{&a, from};
       for (const auto& r : gemms) {
         if (r.device != &a || r.warmth_unknown() || r.dtype != "bfloat16") continue;
         const auto e =
@@ -152,11 +152,11 @@ inline std::vector<far_loan> far_loans(const std::string& folder) {
 
 inline by_operation all_of(const std::string& folder) {
   by_operation out;
-  add_products(out, folder);
+  add_gemms(out, folder);
   add_attention(out, folder);
   add_experts(out, folder);
   add_links(out, folder);
   return out;
 }
 
-}  // namespace loans
+}  // namespace transferred

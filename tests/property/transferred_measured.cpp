@@ -1,17 +1,18 @@
-// The transfer rule on each chip as if it had no profile: docs/validation/loans.md has the table.
+// The transfer rule on each chip without its own profile:
+// docs/validation/transferred_profiles.md has the table.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 
-#include <fit/loans.hpp>
+#include <fit/transferred.hpp>
 #include "support/shared.hpp"
 #include "support/tables.hpp"
 
-namespace property_loans_measured {
+namespace property_transferred_measured {
 
 namespace pm = perfmodel;
 
-TEST_CASE("a borrowed profile is nearer than a share of the bound", "[calibrated][shared]") {
-  const loans::by_operation all = loans::all_of(perfmodel_test::measured_folder());
+TEST_CASE("a transferred profile is nearer than a share of the bound", "[calibrated][shared]") {
+  const transferred::by_operation all = transferred::all_of(perfmodel_test::measured_folder());
   REQUIRE(all.size() >= 10);
   int scored = 0, worse_than_the_bound = 0;
   for (const auto& [operation, chips] : all) {
@@ -22,7 +23,7 @@ TEST_CASE("a borrowed profile is nearer than a share of the bound", "[calibrated
         ++worse_than_the_bound;
         CHECK((operation == "decode fp8" && chip == "b200_sxm"));
       }
-      const auto share = loans::share_of_bound(chips, chip);
+      const auto share = transferred::share_of_bound(chips, chip);
       if (share.empty()) continue;
       CHECK(transferred < pm::score_of(share).mean);
       ++scored;
@@ -32,13 +33,14 @@ TEST_CASE("a borrowed profile is nearer than a share of the bound", "[calibrated
   CHECK(worse_than_the_bound == 1);
 }
 
-TEST_CASE("the recorded widths of loans are those of the measurements", "[calibrated][shared]") {
+TEST_CASE("the recorded uncertainties of transfers are those of the measurements",
+          "[calibrated][shared]") {
   using Catch::Matchers::WithinAbs;
-  const loans::by_operation all = loans::all_of(perfmodel_test::measured_folder());
+  const transferred::by_operation all = transferred::all_of(perfmodel_test::measured_folder());
   int lines = 0;
-  for (const auto& r : perfmodel_test::test_data("loans.tsv")) {
+  for (const auto& r : perfmodel_test::test_data("transferred.tsv")) {
     INFO(r.text("operator") << " on " << r.text("chip"));
-    const loans::loan& rows = all.at(r.text("operator")).at(r.text("chip"));
+    const transferred::transfer& rows = all.at(r.text("operator")).at(r.text("chip"));
     CHECK(static_cast<double>(rows.transferred.size()) == r.number("rows"));
     CHECK_THAT(rows.holds(0.72), WithinAbs(r.number("holds_72"), 0.001));
     CHECK_THAT(rows.holds(0.90), WithinAbs(r.number("holds_90"), 0.001));
@@ -47,4 +49,4 @@ TEST_CASE("the recorded widths of loans are those of the measurements", "[calibr
   CHECK(lines == 43);
 }
 
-}  // namespace property_loans_measured
+}  // namespace property_transferred_measured
