@@ -62,6 +62,8 @@ namespace {
 
 /// Two thirds of the data sheet's bandwidth.
 struct slow_memory : pm::datasheet {
+  using hooks = pm::policy_hooks<slow_memory>;
+
   template <pm::Scalar T>
   constexpr pm::bandwidth<T> dram_bandwidth(const pm::basic_accelerator<T>& a,
                                             const pm::basic_demand<T>& d) const {
