@@ -172,10 +172,12 @@ void add_others(summary_part& part, const served_load& x, const decoding& found)
 std::string behind_text(const pm::prefill_steps& p, const pm::ttft_terms& first) {
   const double others = first.coscheduled_prefills;
   const double joined = std::min(others, p.prefills_per_step - 1.0);
-  const double time = 0.5 * others * p.saturated_prefill_time.value() + 0.5 * joined * p.marginal_prefill_time.value();
+  const double time = 0.5 * others * p.saturated_prefill_time.value() +
+                      0.5 * joined * p.marginal_prefill_time.value();
   if (std::fabs(time - first.prefill_queueing.value()) > 1e-6 * time) return "";
   std::string s = cat(digits(others), " / 2 x ", time_text(p.saturated_prefill_time.value()));
-  if (joined > 0.0) s += cat(" + ", digits(joined), " / 2 x ", time_text(p.marginal_prefill_time.value()));
+  if (joined > 0.0)
+    s += cat(" + ", digits(joined), " / 2 x ", time_text(p.marginal_prefill_time.value()));
   return s;
 }
 
@@ -187,16 +189,18 @@ void add_waits(summary_part& part, const decoding& found) {
   add_step(part, {"host of a request", "", first.frontend_time.value(), by_host});
   const double let_by = first.scheduling_steps * gap;
   std::string how = let_by > 0.0 ? cat(digits(first.scheduling_steps), " x ", time_text(gap)) : "";
-  const double found_s = first.scheduling_delay.value() - let_by;  // what is left of the one that it finds
+  const double found_s =
+      first.scheduling_delay.value() - let_by;  // what is left of the one that it finds
   if (found_s > 1e-6 * let_by) how += cat(how.empty() ? "" : " + ", time_text(found_s));
   add_step(part, {joining, how, first.scheduling_delay.value(), joining});
-  add_step(part,
-           {"behind others", behind_text(flow.passes, first), first.prefill_queueing.value(), other_prompts});
+  add_step(part, {"behind others", behind_text(flow.passes, first), first.prefill_queueing.value(),
+                  other_prompts});
   how.clear();
   if (found.load.is_closed()) {
     const double waiting = found.load.concurrency() - flow.terms.max_running;
     const double rate = flow.state.throughput.value();
-    if (std::fabs(waiting / rate - first.admission_delay.value()) < 1e-6 * first.admission_delay.value())
+    if (std::fabs(waiting / rate - first.admission_delay.value()) <
+        1e-6 * first.admission_delay.value())
       how = cat(digits(waiting), " / ", with_unit(flow.state.throughput));
   }
   add_step(part, {for_a_place, how, first.admission_delay.value(), for_a_place});
@@ -222,14 +226,16 @@ std::string formula_text(const decoding& found) {
     return t > 0.0 ? cat(" + ", name, " ", time_text(t)) : std::string();
   };
   std::string s =
-      cat("TTFT = own (host ", time(first.frontend_time), more("passes let by", first.scheduling_delay.value()),
-          " + prompt ", time_text(prompt));
+      cat("TTFT = own (host ", time(first.frontend_time),
+          more("passes let by", first.scheduling_delay.value()), " + prompt ", time_text(prompt));
   if (engine != 1.0 && flow.passes.chunks == 1.0)
     s += cat(" = ", digits(engine), " x ", time_text(prompt / engine));
   s += cat(") + delay ", time(first.prefill_queueing), " + place ", time(first.admission_delay),
            more("fetch", first.kv_fetch.value()));
-  const double sum =
-      (first.frontend_time + first.scheduling_delay + first.prefill_queueing + first.admission_delay + first.kv_fetch).value() + prompt;
+  const double sum = (first.frontend_time + first.scheduling_delay + first.prefill_queueing +
+                      first.admission_delay + first.kv_fetch)
+                         .value() +
+                     prompt;
   const double all = found.service.ttft.value();
   return s + more("first wave", all - sum > 1e-9 * all ? all - sum : 0.0) +
          cat(" = ", time_text(all));
@@ -248,8 +254,9 @@ summary_part prompt_part(const served_load& x, const decoding& found,
     const double whole =
         pm::detail::uncached_tokens(found.load) / flow.passes.prefill_iteration.prefill_tokens;
     const double last =
-        (flow.passes.chunks - whole) *
-        (flow.terms.scheduler == pm::scheduling::mixed_chunks ? flow.passes.decode_time.value() : 0.0);
+        (flow.passes.chunks - whole) * (flow.terms.scheduler == pm::scheduling::mixed_chunks
+                                            ? flow.passes.decode_time.value()
+                                            : 0.0);
     const double passes = (flow.passes.prefill_time.value() - last) / engine;
     add_step(part,
              {"drafts", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0, "drafts"});
@@ -342,15 +349,16 @@ summary_part prompts_of_pool(const served_load& x, const terms_of_screen& policy
                     (engine - 1.0) * passes, with_prefills});
     add_step(part, {"host of a request", "", policy->engine.request_cpu_time.value(), by_host});
   }
-  add_step(part, {"rest of the transfer", "", s.exposed_transfer.value(), "the link between pools"});
+  add_step(part,
+           {"rest of the transfer", "", s.exposed_transfer.value(), "the link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
   part.amounts.push_back(cat("cache of a prompt, from one GPU: ",
                              with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())),
                              " / ", with_unit(d.link.per_device), " = ", time_text(sent),
                              d.link.streamed ? ", sent layer by layer" : ""));
-  part.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_utilisation), " %, link ",
-                             digits(100.0 * s.transfer_utilisation), " %, decode pool ",
-                             digits(100.0 * s.decode_utilisation), " %"));
+  part.amounts.push_back(cat("busy: prefill pool ", digits(100.0 * s.prefill_utilisation),
+                             " %, link ", digits(100.0 * s.transfer_utilisation),
+                             " %, decode pool ", digits(100.0 * s.decode_utilisation), " %"));
   const double wait = s.ttft.value() - part.time_s;
   if (wait > 1e-9 * part.time_s) {
     add_step(part, {"others, a place", "", wait, other_prompts});

@@ -122,7 +122,7 @@ constexpr basic_serving_estimate<T> serve_replicas(const basic_replica_pool<T>& 
 /// Throughput, output rate, batch and capacity are those of all replicas.
 /// Leaves out: uneven routing of requests.
 /// Errors: as serving; replicas below 1.
-/// Test: n times one replica at per_replica(load, n); the answer of `napkin serving`.
+/// Test: n times one replica at per_replica(load, n); the result of `napkin serving`.
 template <Scalar T, class Policy>
 constexpr basic_serving_estimate<T> serving(const basic_replica_pool<T>& pool,
                                             const basic_service_load<T>& l, const Policy& policy) {
