@@ -202,7 +202,7 @@ struct basic_calibrated {
     f("services", s.services...);
   }
 
-  /// Refuses a deployment on another accelerator, by name and architecture, or under another engine.
+  /// Refuses a deployment on another accelerator (name, architecture) or with another engine.
   /// A changed copy of the accelerator keeps its name, and is accepted. Errors: inconsistent.
   constexpr void require_target(const basic_accelerator<T>& device,
                                 perfmodel::engine serving_engine) const {
