@@ -21,7 +21,7 @@ pm::estimate decode(const pm::interconnect& fabric, int ranks, double batch, dou
   d.kv = pm::fp8;
   d.utilization = 0.9;
 
-  const auto calibration = pm::calibrated_for(d.device);
+  const auto calibration = pm::calibrated_for(d);
   return pm::step(d, pm::iteration{.batch = batch, .context = context}, calibration);
 }
 

@@ -6,6 +6,8 @@
 namespace pm = perfmodel;
 
 struct mine {
+  using hooks = pm::policy_hooks<mine>;
+
   template <class T>
   constexpr pm::flop_rate<T> matrix_rate(const pm::basic_accelerator<T>& a,
                                          const pm::basic_demand<T>& d) const {

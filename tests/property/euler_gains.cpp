@@ -80,10 +80,10 @@ TEST_CASE("Euler: gains inside kernels are quotients of times, bytes, cycles or 
   });
   check_law<2>("shuffle_gain", {80.0, 6.0}, {1, 1}, 0,
                []<class T>(const in2<T>& x) { return pm::shuffle_gain(1024, x[0], x[1]); });
-  check_law<3>("wide_instruction_gain", {1e15, 3.3e13, 2.0}, {1, 1, 0}, 0,
-               []<class T>(const in3<T>& x) {
-                 return pm::wide_instruction_gain(fps(x[0]), bps(x[1]), b(x[2]), T(16.0), T(128.0));
-               });
+  check_law<3>(
+      "matrix_instruction_gain", {1e15, 3.3e13, 2.0}, {1, 1, 0}, 0, []<class T>(const in3<T>& x) {
+        return pm::matrix_instruction_gain(fps(x[0]), bps(x[1]), b(x[2]), T(16.0), T(128.0));
+      });
   check_law<3>("structured_sparsity_gain", {4e-3, 1e-3, 2e-3}, {1, 1, 1}, 0,
                []<class T>(const in3<T>& x) {
                  return pm::structured_sparsity_gain(s(x[0]), s(x[1]), s(x[2]));

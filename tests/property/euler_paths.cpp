@@ -58,8 +58,6 @@ TEST_CASE("elasticities of tiles and registers have the sum that Euler's theorem
   });
   check_law<2>("time of cycles", {1e6, 1.7e9}, {1, 1}, 0,
                []<class T>(const in2<T>& x) { return pm::time_of_cycles(x[0], hz(x[1])).value(); });
-  check_law<2>("cycles of a time", {1e-3, 1.7e9}, {1, -1}, 0,
-               []<class T>(const in2<T>& x) { return pm::cycles_of_time(s(x[0]), hz(x[1])); });
   check_law<2>("padding, of what is used", {100.0, 128.0}, {1, 1}, 0,
                []<class T>(const in2<T>& x) { return T(1.0 - pm::padding_waste(x[0], x[1])); });
   check_law<1>("exponentials", {1e9}, {1}, 1, []<class T>(const std::array<T, 1>& x) {

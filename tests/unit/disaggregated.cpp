@@ -119,7 +119,8 @@ TEST_CASE("disaggregated: tokens that are sent together wait for the steps of al
   CHECK(near(s.e2e, s.ttft + 502.0 * token, 1e-9));
   auto by_decoder = d;
   by_decoder.first_token_from_decode = true;  // it computes all ten
-  CHECK(near(pm::serving(by_decoder, ten, policy).ttft, prompt + s.exposed_transfer + 10.0 * token, 1e-9));
+  CHECK(near(pm::serving(by_decoder, ten, policy).ttft, prompt + s.exposed_transfer + 10.0 * token,
+             1e-9));
   auto all = ten;
   all.stream_interval = 1000;  // more than an answer has: it is sent whole
   CHECK(near(pm::serving(d, all, policy).ttft, one.e2e, 1e-9));
@@ -133,7 +134,8 @@ TEST_CASE("disaggregated: tokens that are sent together wait for the steps of al
   auto arrive = open(5);
   arrive.stream_interval = 10;
   const auto x = pm::serving(d, arrive, policy), y = pm::serving(d, open(5), policy);
-  CHECK(near(x.ttft_distribution.quantile(0.99), y.ttft_distribution.quantile(0.99) + 9.0 * y.itl, 1e-9));
+  CHECK(near(x.ttft_distribution.quantile(0.99), y.ttft_distribution.quantile(0.99) + 9.0 * y.itl,
+             1e-9));
 }
 
 TEST_CASE("disaggregated: what a scheduler does beside answers is refused by name") {

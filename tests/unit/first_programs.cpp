@@ -42,7 +42,7 @@ TEST_CASE("first programs: a step in a loop over whole batches") {
 }
 
 TEST_CASE("first programs: an accelerator of one's own") {
-  pm::accelerator a{.name = "mine"};
+  pm::accelerator a{.name = "mine", .sms = 64.0};
   a.matrix.peak.bf16 = 500_TFLOP_per_s;
   a.dram = {.capacity = 64_GB, .bandwidth = 2.0_TB_per_s};
   const auto e = pm::roofline(a, pm::gemm{.m = 1, .n = 8192, .k = 8192});
@@ -62,6 +62,8 @@ namespace {
 
 /// Two thirds of the data sheet's bandwidth.
 struct slow_memory : pm::datasheet {
+  using hooks = pm::policy_hooks<slow_memory>;
+
   template <pm::Scalar T>
   constexpr pm::bandwidth<T> dram_bandwidth(const pm::basic_accelerator<T>& a,
                                             const pm::basic_demand<T>& d) const {

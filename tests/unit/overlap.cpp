@@ -33,8 +33,6 @@ TEST_CASE("overlap refuses to give away every SM") {
         "PM-E010: taken is 200; allowed: fewer than sms");
   CHECK(refusal([] { (void)pm::overlap_with_sm_copy(1_ms, 1_ms, 132, 132); }) ==
         "PM-E010: taken is 132; allowed: fewer than sms");
-  CHECK(refusal([] { (void)pm::communication_behind(1_ms, 1.0); }) ==
-        "PM-E010: efficiency is 1; allowed: 0 to less than 1");
   CHECK(refusal([] { (void)pm::bucketed_backward(1_ms, 1_ms, 0); }) ==
         "PM-E010: buckets is 0; allowed: 1 or more");
   CHECK(refusal([] { (void)pm::stages_needed(1_ms, 0_s); }) ==

@@ -26,6 +26,8 @@ pm::plan_request request(double input, double output, double users) {
 
 /// Four times what the data sheet states: predictions that no machine can keep.
 struct overstated {
+  using hooks = pm::policy_hooks<overstated>;
+
   template <pm::Scalar T>
   constexpr pm::flop_rate<T> matrix_rate(const pm::basic_accelerator<T>& a,
                                          const pm::basic_demand<T>& d) const {

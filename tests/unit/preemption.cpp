@@ -56,7 +56,8 @@ TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
   CHECK(near(e.preemptions, 1000.0 / 2100));
   CHECK(near(e.tokens_lost, 2100));
   CHECK(near(e.swap_time.value(), 2 * 1000.0 / 2100 * 327680 * 2100 / 8 / 50e9));
-  CHECK(near(e.recompute_time, 1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
+  CHECK(near(e.recompute_time,
+             1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
   CHECK(e.cheaper == pm::preemption::swap);
   CHECK(near(e.time(), e.swap_time));
   const auto slow = pm::preemption_of(llama, closed(4000), 1.0 * pm::GB_per_s, policy);

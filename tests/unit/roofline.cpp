@@ -156,6 +156,8 @@ TEST_CASE("a derated policy over double serves a machine over any scalar") {
 
 namespace {
 struct half_the_bandwidth : pm::datasheet {
+  using hooks = pm::policy_hooks<half_the_bandwidth>;
+
   template <class T>
   pm::bandwidth<T> dram_bandwidth(const pm::basic_accelerator<T>& a,
                                   const pm::basic_demand<T>&) const {

@@ -69,11 +69,6 @@ TEST_CASE("the series at the ends of their ranges") {
   }
 }
 
-TEST_CASE("a power of whole exponent is the product of its bases") {
-  CHECK(pm::math::integer_power(3.0, 0) == 1.0);
-  CHECK(pm::math::integer_power(-2.0, 7) == -128.0);
-}
-
 TEST_CASE("a soft maximum is the sum at 1, the hypotenuse at 2 and the maximum at last") {
   using time = pm::duration<>;
   const time a = 3.0 * pm::second, b = 4.0 * pm::second, none{};

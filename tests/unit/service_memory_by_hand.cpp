@@ -79,8 +79,8 @@ TEST_CASE("memory by hand: evicted sequences are computed again, or come back ov
       const auto without = predicted(d, plain, none);
       CHECK(p.steps.decode_stall > without.steps.decode_stall);
       const auto again = pm::detail::prefill_steps_of(
-          d, l, p.terms.scheduler, std::fmax(1.0, p.steps.prefill_iteration.batch), p.steps.decode_time,
-          [](const auto& i) { return pass(i).time; });
+          d, l, p.terms.scheduler, std::fmax(1.0, p.steps.prefill_iteration.batch),
+          p.steps.decode_time, [](const auto& i) { return pass(i).time; });
       CHECK(near(p.steps.decode_stall.value(), again.decode_stall.value() + times * moved, 1e-9));
     }
 
@@ -92,8 +92,8 @@ TEST_CASE("memory by hand: evicted sequences are computed again, or come back ov
     const double away = times * (1 + times) / 2 * in_service / fit;
     const double beyond = (500 - fit) / fit;
     CHECK(near(s.wait.value(), plain.wait.value() + beyond * (in_service - before) - away, 1e-9));
-    CHECK(near(s.ttft.value(),
-               plain.ttft.mean().value() + s.wait.value() - plain.wait.value(), 1e-9));
+    CHECK(near(s.ttft.value(), plain.ttft.mean().value() + s.wait.value() - plain.wait.value(),
+               1e-9));
     const auto& last = s.itl_distribution[s.itl_distribution.size() - 1];
     CHECK(near(last.weight, times / 3999, 1e-9));
     CHECK(near(last.from.value(), plain.itl.mean().value() + back, 1e-9));

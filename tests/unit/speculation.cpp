@@ -133,7 +133,8 @@ TEST_CASE("speculation: pays less as the batch grows, and again as contexts do")
     CHECK(speedup(last + 1, 512) <= 1);
     CHECK(pm::largest_batch_with_speedup(d, s, 65536, 4096, policy) == 4096);
   }
-  CHECK(pm::largest_batch_with_speedup(d, drafted_by(pm::drafter::lookup, 0.0), 512, 64, policy) == 0);
+  CHECK(pm::largest_batch_with_speedup(d, drafted_by(pm::drafter::lookup, 0.0), 512, 64, policy) ==
+        0);
 }
 
 TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose tokens come together") {

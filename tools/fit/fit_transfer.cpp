@@ -62,11 +62,11 @@ groups groups_of(const transferred::by_operation& all) {
           transferred::uncertainty_of(operation, *pm::catalog::find_accelerator(chip));
       const bool of_experts = operation.starts_with("experts");
       if (w.of_source == 0.0 && !of_experts) continue;
-      std::string number = (w.same_generation ? "within a generation, " : "between, ") +
+      std::string number = (w.is_same_generation ? "within a generation, " : "between, ") +
                            operation.substr(0, operation.find(' '));
       if (chip == "b200_sxm" && operation.starts_with("decode")) number += " but FlashAttention-2";
       out[number].push_back(
-          {operation, chip, &rows, w.same_generation || !of_experts ? w.of_source : 0.0});
+          {operation, chip, &rows, w.is_same_generation || !of_experts ? w.of_source : 0.0});
     }
   }
   return out;

@@ -43,7 +43,7 @@ inline bool is_transferred_operation(const std::string& operation) {
 /// kind, 0 where it has no measurement.
 struct uncertainty {
   double stated = 0.0, of_source = 0.0;
-  bool same_generation = false;
+  bool is_same_generation = false;
 };
 inline uncertainty uncertainty_of(const std::string& operation, const pm::accelerator& a) {
   using namespace pm::catalog;

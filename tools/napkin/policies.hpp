@@ -11,7 +11,9 @@
 namespace napkin {
 
 /// The two modes: data sheets of kernels and links, or a perfmodel::basic_calibrated.
-struct bound_mode : perfmodel::datasheet, perfmodel::full_link {};
+struct bound_mode : perfmodel::datasheet, perfmodel::full_link {
+  using hooks = perfmodel::policy_hooks<bound_mode>;
+};
 
 /// A calibration over T. `weight_copies` as in perfmodel::replaying. `over(spec, prefix, source)`
 /// gives a spec over T.

@@ -63,7 +63,7 @@ using moe_kernels = basic_moe_kernels<>;
 
 /// Whether vLLM and SGLang ship tuned tiles for this number of 16-bit experts on a rank, of this
 /// width, on A100 (SXM, 80 GB).
-/// Source: their files `E=<experts>,N=<width>,device_name=NVIDIA_A100-SXM4-80GB.json`; those of vLLM
+/// Source: their files `E=<experts>,N=<width>,device_name=NVIDIA_A100-SXM4-80GB.json`, of vLLM
 /// 0.27.1. Test: eight of 1,792, not of 14,336.
 constexpr bool has_tuned_tiles_on_a100(double experts, double width) {
   constexpr double files[][2] = {{1, 1792},  {1, 3584},  {1, 7168},  {1, 14336}, {8, 1792},

@@ -116,6 +116,31 @@ namespace perfmodel {
 /// time without a chunk, which a run of 256 agrees with: docs/laws/calibrated_workstation.md.
 inline constexpr double most_decodes_with_chunk = 128.0;
 
+/// Accelerator and engine of a calibration. Without a name it fits every accelerator, and with
+/// engine::none every engine.
+struct calibration_target {
+  label accelerator{};
+  chip_architecture architecture{};
+  engine serving_engine = engine::none;
+};
+
+namespace detail {
+[[noreturn]] inline void refuse_accelerator(const calibration_target& target, const label& device,
+                                            chip_architecture architecture) {
+  throw error(error_code::inconsistent,
+              std::string("policy: calibrated for ") + target.accelerator.c_str() + " (" +
+                  name_of(target.architecture) + "), and the deployment is on " + device.c_str() +
+                  " (" + name_of(architecture) +
+                  "); allowed: calibrated_for(deployment), or a policy without an accelerator");
+}
+[[noreturn]] inline void refuse_engine(const calibration_target& target, engine serving_engine) {
+  throw error(error_code::inconsistent,
+              std::string("policy: calibrated for ") + name_of(target.serving_engine) +
+                  ", and the deployment's serving_engine is " + name_of(serving_engine) +
+                  "; allowed: calibrated_for(deployment), or engine none in one of the two");
+}
+}  // namespace detail
+
 /// Execution policy with a calibrated time of each operator that was measured, and a cost policy
 /// for links inside a node and between nodes.
 /// Attention kernels are chosen by the format of the KV cache. Expert kernels are chosen by the
@@ -123,6 +148,11 @@ inline constexpr double most_decodes_with_chunk = 128.0;
 /// takes it to another scalar.
 template <Scalar T = double>
 struct basic_calibrated {
+  using hooks = policy_hooks<basic_calibrated, policy_hook::estimate, policy_hook::time,
+                             policy_hook::mixed_attention_time, policy_hook::elementwise_kernels,
+                             policy_hook::cpu_time, policy_hook::rank_wait, policy_hook::step_time,
+                             policy_hook::engine, policy_hook::require_target>;
+
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
   basic_attention_parameters<T> attention{};
@@ -146,7 +176,8 @@ struct basic_calibrated {
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   basic_call_conditions<T> conditions{};
   std::array<profile_note, 6> notes{};  ///< one for each profile_part
-  service_uncertainty services{};       ///< uncertainty of a service beyond its kernels
+  calibration_target target{};
+  service_uncertainty services{};  ///< uncertainty of a service beyond its kernels
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -167,7 +198,23 @@ struct basic_calibrated {
     f(field::not_negative("kernel_time"), s.kernel_time...);
     f("conditions", s.conditions...);
     f("notes", s.notes...);
+    f("target", s.target...);
     f("services", s.services...);
+  }
+
+  /// Refuses a deployment on another accelerator (name, architecture) or with another engine.
+  /// A changed copy of the accelerator keeps its name, and is accepted. Errors: inconsistent.
+  constexpr void require_target(const basic_accelerator<T>& device,
+                                perfmodel::engine serving_engine) const {
+    const bool is_named = !target.accelerator.view().empty();
+    if (is_named &&
+        !(target.accelerator == device.name && target.architecture == device.architecture)) {
+      detail::refuse_accelerator(target, device.name, device.architecture);
+    }
+    if (target.serving_engine != perfmodel::engine::none &&
+        serving_engine != perfmodel::engine::none && target.serving_engine != serving_engine) {
+      detail::refuse_engine(target, serving_engine);
+    }
   }
 
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,

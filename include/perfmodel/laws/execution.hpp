@@ -2,6 +2,7 @@
 // sheet.
 #pragma once
 
+#include <concepts>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/operators/demand.hpp>
 
@@ -30,12 +31,131 @@ concept has_launch_time = requires(const Policy& p, const basic_accelerator<T>& 
 };
 }  // namespace detail
 
-/// Execution policy: four functions of an accelerator and a demand that give achievable rates.
-/// Satisfied by datasheet, derated and calibrated.
+// GCC warns of enumerators of a scoped enumeration that have the name of a type.
+#if defined(__GNUC__)
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wshadow"
+#endif
+/// Optional members of an execution policy, in addition to its four rates.
+enum class policy_hook {
+  estimate,              ///< estimate(device, operator) -> basic_estimate, for the roofline
+  time,                  ///< time(device, operator) -> duration, for the estimate
+  mixed_attention_time,  ///< time of prefills and decodes in one attention kernel
+  elementwise_kernels,   ///< element-wise kernels of a step, with elementwise_kernel_time
+  cpu_time,              ///< cpu_time(sequences) -> duration of an engine step
+  rank_wait,             ///< rank_wait() -> duration of a collective
+  step_time,             ///< step_time() -> optional factor of kernel and link times
+  engine,                ///< engine profile of a service: request_cpu_time, prompt_time, ...
+  require_target         ///< require_target(device, engine) refuses another deployment
+};
+#if defined(__GNUC__)
+#pragma GCC diagnostic pop
+#endif
+
+/// Hooks that a policy states: `using hooks = policy_hooks<my_policy, policy_hook::estimate>;`.
+/// A misspelt hook, a hook that is not stated, and hooks inherited without a statement do not
+/// compile. Tests: tests/compile_fail/policy_with_a_misspelt_hook.cpp and its neighbours.
+template <class Policy, policy_hook... Stated>
+struct policy_hooks {
+  using policy = Policy;
+  static constexpr bool states(policy_hook h) { return ((h == Stated) || ...); }
+};
+
+namespace detail {
+
+/// Names of the hooks: a lookup through a policy and these is ambiguous where the policy has one.
+struct hook_names {
+  int estimate, time, mixed_attention_time, elementwise_kernels, cpu_time, rank_wait, step_time,
+      engine, require_target;
+};
+template <class Policy>
+struct hook_probe : Policy, hook_names {};
+
+template <class Policy>
+concept states_hooks = requires {
+  requires std::same_as<typename Policy::hooks::policy, Policy>;
+};
+
+template <class Policy>
+constexpr bool has_hook(policy_hook h) {
+  using probe = hook_probe<Policy>;
+  switch (h) {
+    case policy_hook::estimate: return !requires { &probe::estimate;
+      };
+    case policy_hook::time: return !requires { &probe::time;
+      };
+    case policy_hook::mixed_attention_time: return !requires { &probe::mixed_attention_time;
+      };
+    case policy_hook::elementwise_kernels: return !requires { &probe::elementwise_kernels;
+      };
+    case policy_hook::cpu_time: return !requires { &probe::cpu_time;
+      };
+    case policy_hook::rank_wait: return !requires { &probe::rank_wait;
+      };
+    case policy_hook::step_time: return !requires { &probe::step_time;
+      };
+    case policy_hook::engine: return !requires { &probe::engine;
+      };
+    case policy_hook::require_target: return !requires { &probe::require_target;
+      };
+  }
+  return false;
+}
+inline constexpr policy_hook all_policy_hooks[] = {
+    policy_hook::estimate,
+    policy_hook::time,
+    policy_hook::mixed_attention_time,
+    policy_hook::elementwise_kernels,
+    policy_hook::cpu_time,
+    policy_hook::rank_wait,
+    policy_hook::step_time,
+    policy_hook::engine,
+    policy_hook::require_target,
+};
+
+/// Whether a policy has every hook that it states.
+template <class Policy>
+constexpr bool has_stated_hooks() {
+  for (const policy_hook h : all_policy_hooks) {
+    if (Policy::hooks::states(h) && !has_hook<Policy>(h)) return false;
+  }
+  return true;
+}
+/// Whether a policy states every hook that it has.
+template <class Policy>
+constexpr bool states_all_hooks() {
+  for (const policy_hook h : all_policy_hooks) {
+    if (has_hook<Policy>(h) && !Policy::hooks::states(h)) return false;
+  }
+  return true;
+}
+
+template <class Policy>
+constexpr bool has_checked_hooks() {
+  if constexpr (states_hooks<Policy>) {
+    return has_stated_hooks<Policy>() && states_all_hooks<Policy>();
+  } else {
+    return false;
+  }
+}
+
+/// Refuses a deployment that the policy was not made for; policies without a target accept all.
+template <class Policy, Scalar T, class Engine>
+constexpr void require_target_of(const Policy& policy, const basic_accelerator<T>& device,
+                                 Engine serving_engine) {
+  if constexpr (requires { policy.require_target(device, serving_engine); }) {
+    policy.require_target(device, serving_engine);
+  }
+}
+
+}  // namespace detail
+
+/// Execution policy: four functions of an accelerator and a demand that give achievable rates, and
+/// the statement of its hooks. Satisfied by datasheet, derated and calibrated.
 template <class Policy, class T = double>
-concept ExecutionPolicy =
-    detail::has_matrix_rate<Policy, T> && detail::has_vector_rate<Policy, T> &&
-    detail::has_dram_bandwidth<Policy, T> && detail::has_launch_time<Policy, T>;
+concept ExecutionPolicy = detail::has_matrix_rate<Policy, T> &&
+    detail::has_vector_rate<Policy, T> && detail::has_dram_bandwidth<Policy, T> &&
+    detail::has_launch_time<Policy, T> && detail::has_checked_hooks<Policy>();
 
 /// Static assertion with a sentence for an argument that is no execution policy; returns whether it
 /// is one.
@@ -60,12 +180,25 @@ constexpr bool require_execution_policy() {
   static_assert(none || detail::has_launch_time<Policy, T>,
                 "this policy has no launch_time(accelerator, demand) -> duration: see "
                 "docs/troubleshooting.md#an-execution-policy");
+  static_assert(none || detail::states_hooks<Policy>,
+                "this policy does not state its own hooks: add using hooks = policy_hooks<policy, "
+                "...>: see docs/troubleshooting.md#an-execution-policy");
+  if constexpr (!none && detail::states_hooks<Policy>) {
+    static_assert(detail::has_stated_hooks<Policy>(),
+                  "this policy states a hook that it does not have (misspelt?): see "
+                  "docs/troubleshooting.md#an-execution-policy");
+    static_assert(detail::states_all_hooks<Policy>(),
+                  "this policy has a hook that its policy_hooks do not state: see "
+                  "docs/troubleshooting.md#an-execution-policy");
+  }
   return ExecutionPolicy<Policy, T>;
 }
 
 /// Default policy of every law: data-sheet values, no efficiency, no overhead. Its time of an
 /// operator or of a step is a lower bound.
 struct datasheet {
+  using hooks = policy_hooks<datasheet>;
+
   template <Scalar T>
   constexpr flop_rate<T> matrix_rate(const basic_accelerator<T>& a,
                                      const basic_demand<T>& d) const {
@@ -90,6 +223,8 @@ struct datasheet {
 /// 0 < efficiency <= 1. `launch` is per kernel.
 template <Scalar T = double>
 struct basic_derated {
+  using hooks = policy_hooks<basic_derated>;
+
   T compute_efficiency = T(1.0);
   T memory_efficiency = T(1.0);
   duration<T> launch{};

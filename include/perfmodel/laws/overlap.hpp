@@ -18,21 +18,15 @@ constexpr duration<T> exposed_time(const duration<T>& communication, const durat
                               duration<T>{}));
 }
 
-/// Share of the communication that is hidden: 1 - exposed / communication. And from a published
-/// share, the communication there is: exposed / (1 - efficiency). Errors: exposed above it; a share
-/// of 1. Test: 400 exposed at 18 % are 487.8, 87.8 of them hidden.
+/// Share of the communication that is hidden: 1 - exposed / communication. Errors: exposed above
+/// it.
+/// Test: 400 ms exposed of 487.8 are 18 %.
 template <Scalar T>
 constexpr T overlap_efficiency(const duration<T>& communication, const duration<T>& exposed) {
   const T share =
       detail::not_negative("exposed", exposed) / detail::positive("communication", communication);
   return named("overlap efficiency",
                T(1.0 - detail::within("exposed / communication", share, 0.0, 1.0, "0 to 1")));
-}
-template <Scalar T>
-constexpr duration<T> communication_behind(const duration<T>& exposed,
-                                           const std::type_identity_t<T>& efficiency) {
-  detail::within("efficiency", efficiency, 0.0, 1.0 - 1e-12, "0 to less than 1");
-  return named("communication", detail::not_negative("exposed", exposed) / (1.0 - efficiency));
 }
 
 /// Compute time while other work occupies `taken` of the SMs: compute sms / (sms - taken).

@@ -13,16 +13,12 @@ inline constexpr int warp_lanes = 32;           ///< threads that issue together
 inline constexpr int memory_banks = 32;         ///< shared-memory banks, 4 bytes wide each
 inline constexpr bytes<> sector = 32.0 * byte;  ///< smallest transfer of L2 and DRAM
 
-/// Time of a number of cycles at a clock, and back. A published latency in cycles is a time only
+/// Time of a number of cycles at a clock. A published latency in cycles is a time only
 /// with its clock. Test: 600 cycles at 1.98 GHz are 303 ns, 200 at 1.755 GHz 114 ns.
 template <Scalar T>
 constexpr duration<T> time_of_cycles(const std::type_identity_t<T>& cycles,
                                      const frequency<T>& clock) {
   return named("time", detail::not_negative("cycles", cycles) / detail::positive("clock", clock));
-}
-template <Scalar T>
-constexpr T cycles_of_time(const duration<T>& time, const frequency<T>& clock) {
-  return named("cycles", detail::not_negative("time", time) * detail::positive("clock", clock));
 }
 
 /// Lanes (CUDA cores) of one SM: its vector FLOP per clock / 2, a fused multiply-add being two.
@@ -31,14 +27,6 @@ template <Scalar T>
 constexpr T lanes_per_sm(const basic_accelerator<T>& a) {
   return detail::positive("vector.flop_per_clock", a.vector.flop_per_clock.quantity()) /
          (2.0 * flop);
-}
-
-/// Warps of a thread count: ceil(threads / 32). Test: 100 threads are 4 warps.
-template <Number N>
-constexpr auto warps_of(const N& threads) {
-  using math::ceil;
-  using T = promoted<N>;
-  return named("warps", T(ceil(T(detail::count("threads", T(threads)) / double(warp_lanes)))));
 }
 
 /// Shuffles that reduce the values of n lanes: ceil(log2 n). Test: 32 lanes take 5.

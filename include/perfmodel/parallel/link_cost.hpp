@@ -45,7 +45,7 @@ concept PricesSchedules = requires(const Cost& cost, const basic_interconnect<T>
                                    const basic_schedule<T>& s) {
   { cost.price(l, s) } -> std::same_as<basic_collective_price<T>>;
 };
-/// Cost policy with a price that is the least of alpha-beta pieces. visit_cost_pieces(link, schedule,
+/// Cost policy priced by the least of alpha-beta pieces. visit_cost_pieces(link, schedule,
 /// add) calls add(piece) for each piece, and returns false where its price is not of that form.
 template <class Cost, class T>
 concept HasCostPieces = requires(const Cost& cost, const basic_interconnect<T>& l,

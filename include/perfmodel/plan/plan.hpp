@@ -109,7 +109,9 @@ plan_result plan(const plan_request& q, const Policy& policy, const Executor& ex
       policy, std::declval<const accelerator&>(), engine::none))>;
   using evaluator = detail::prediction_evaluator<policy_type>;
   const auto make = [&](const accelerator& a, engine e) {
-    return evaluator(detail::policy_for(policy, a, e), e);
+    const policy_type& chosen = detail::policy_for(policy, a, e);
+    detail::require_target_of(chosen, a, e);
+    return evaluator(chosen, e);
   };
   return detail::search_plan<evaluator>(q, scope, make, executor, progress);
 }

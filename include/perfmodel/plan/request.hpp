@@ -40,7 +40,7 @@ inline std::vector<plan_precision> common_precisions() {
 /// fabric if it joins both pools, else the slower host link, with a network behind it.
 struct plan_pools {
   std::optional<cache_link> link{};
-  bool first_token_from_decode = false;                       ///< `disaggregated::first_token_from_decode`
+  bool first_token_from_decode = false;
   std::vector<accelerator> prefill_accelerators{};  ///< in addition to the decode accelerator
 };
 

@@ -177,9 +177,9 @@ inline speculation speculation_of(const plan_request& q, const plan_point& p) {
 /// Test: on random plans no latency of a point is below its bound, and no throughput above.
 template <std::same_as<plan_point> Point>
 serving_estimate bound_of_point(const plan_request& q, const Point& p) {
-  const service_load l = load_of(q, p);
+  const auto l = load_of(q, p);
   if (p.prefill) return serving_bound(pools_of(q, p), l);
-  const deployment d = deployment_of(q, p);
+  const auto d = deployment_of(q, p);
   return p.speculation_index ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);
 }
 
@@ -192,23 +192,23 @@ namespace detail {
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {
   if (!q.load.is_closed()) return std::nullopt;
-  const auto lift_memory_limit = [](deployment& d) { d.device.dram.capacity = 1e15 * byte; };
+  const auto lift_memory_limit = [](auto& d) { d.device.dram.capacity = 1e15 * byte; };
   // The prefix-cache hits are those of the real memory.
-  const auto computed_load = [&](const deployment& d) {
-    service_load l = resolve_prefix_hit(d, load_of(q, p));
+  const auto computed_load = [&](const auto& d) {
+    auto l = resolve_prefix_hit(d, load_of(q, p));
     l.shared = {};
     return l;
   };
   token_rate<> most{};
   if (p.prefill) {
-    disaggregated pools = pools_of(q, p);
-    const service_load l = computed_load(pools.prefill.deployment);
+    auto pools = pools_of(q, p);
+    const auto l = computed_load(pools.prefill.deployment);
     lift_memory_limit(pools.prefill.deployment);
     lift_memory_limit(pools.decode.deployment);
     most = serving_bound(pools, l).output_rate;
   } else {
-    deployment d = deployment_of(q, p);
-    const service_load l = computed_load(d);
+    auto d = deployment_of(q, p);
+    const auto l = computed_load(d);
     lift_memory_limit(d);
     const serving_estimate bound =
         p.speculation_index ? serving_bound(d, l, speculation_of(q, p)) : serving_bound(d, l);

@@ -108,15 +108,5 @@ constexpr double sqrt(double x) {
 constexpr double pow(double base, double exponent) {
   return std::is_constant_evaluated() ? series::pow(base, exponent) : std::pow(base, exponent);
 }
-/// base^n by repeated squaring: exact where the products are.
-template <class T>
-constexpr T integer_power(T base, int n) {
-  T result(1.0);
-  for (; n > 0; n >>= 1) {
-    if (n & 1) result = result * base;
-    base = base * base;
-  }
-  return result;
-}
 
 }  // namespace perfmodel::math

@@ -1,5 +1,6 @@
-// Defines PERFMODEL_WHOLE_NUMBERS(law), an overload of a law for whole numbers, and for a double with
-// any scalar. Include it last, in each header that uses it; the header undefines it at its end.
+// Defines PERFMODEL_WHOLE_NUMBERS(law), an overload of a law for whole numbers, and for a double
+// with any scalar. Include it last, in each header that uses it; the header undefines it at its
+// end.
 
 #include <perfmodel/scalar/scalar.hpp>
 

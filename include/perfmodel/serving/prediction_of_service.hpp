@@ -325,8 +325,8 @@ constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d
   return p;
 }
 
-/// Predicts a service by estimate_step(iteration) -> estimate, with the breakdowns of its mean decode step
-/// and of one prefill.
+/// Predicts a service by estimate_step(iteration) -> estimate, with the breakdowns of its mean
+/// decode step and of one prefill.
 template <Scalar T, class EstimateStep>
 constexpr predicted_service<T> predict_service(const basic_deployment<T>& d,
                                                const basic_service_load<T>& l,

@@ -85,6 +85,7 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
                                             const basic_service_load<T>& l, const Policy& policy,
                                             const Cost& links) {
   detail::check_deployment(d);
+  detail::require_target_of(policy, d.device, d.serving_engine);
   return detail::prediction_of_service(d, resolve_prefix_hit(d, l), policy, links);
 }
 template <Scalar T, class Policy>
@@ -121,7 +122,7 @@ constexpr basic_serving_estimate<T> serve_replicas(const basic_replica_pool<T>& 
 /// Throughput, output rate, batch and capacity are those of all replicas.
 /// Leaves out: uneven routing of requests.
 /// Errors: as serving; replicas below 1.
-/// Test: n times one replica at per_replica(load, n); the answer of `napkin serving`.
+/// Test: n times one replica at per_replica(load, n); the result of `napkin serving`.
 template <Scalar T, class Policy>
 constexpr basic_serving_estimate<T> serving(const basic_replica_pool<T>& pool,
                                             const basic_service_load<T>& l, const Policy& policy) {
@@ -158,6 +159,7 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
                                                         const Policy& policy) {
   detail::check_deployment(d);
   detail::check_speculation(s);
+  detail::require_target_of(policy, d.device, d.serving_engine);
   const basic_service_terms<T> engine = detail::engine_terms<T>(policy);
   const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
     return detail::predict_service(d, rounds, engine, round).estimate;
@@ -185,6 +187,10 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
                                                   const Prefill& prefill_policy,
                                                   const Decode& decode_policy) {
   detail::check_pools(d);
+  const basic_deployment<T>& prefills = d.prefill.deployment;
+  const basic_deployment<T>& decodes = d.decode.deployment;
+  detail::require_target_of(prefill_policy, prefills.device, prefills.serving_engine);
+  detail::require_target_of(decode_policy, decodes.device, decodes.serving_engine);
   const basic_service_load<T> load = resolve_prefix_hit(d.prefill.deployment, l);
   const auto prefill = [&](const basic_iteration<T>& i) {
     return detail::prediction_of_step(d.prefill.deployment, i, prefill_policy,

@@ -59,6 +59,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
   if constexpr (require_execution_policy<Policy, T>()) {
     detail::check_deployment(d);
     detail::check_iteration(i);
+    detail::require_target_of(policy, d.device, d.serving_engine);
     e = detail::prediction_of_step(d, i, policy, links);
     e.feasible = detail::step_fits(d, i);
   }

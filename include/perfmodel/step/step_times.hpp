@@ -13,8 +13,8 @@
 
 namespace perfmodel::detail {
 
-/// Policies that model one attention kernel for prefills and decodes: policy.mixed_attention_time(device,
-/// prefills, decodes).
+/// Policies that model one attention kernel for prefills and decodes:
+/// policy.mixed_attention_time(device, prefills, decodes).
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
                                     const basic_attention_prefill<T>& prompts,

@@ -79,9 +79,20 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
              note(profile_part::experts, experts, catalog::expert_log_sigmas_of(a)),
              note(profile_part::links, links, catalog::link_log_sigmas_of(a)),
              note(profile_part::network, network)};
+  c.target = {a.name, a.architecture, e};
   c.services = catalog::service_uncertainty_of(a, e);
-  require_valid(c, "silicon");
+  require_valid(c, "calibration");
   return c;
+}
+
+/// Calibrated policy of a deployment: calibrated_for(d.device, d.serving_engine).
+template <class Deployment>
+  requires requires(const Deployment& d) {
+    { d.device } -> std::convertible_to<const accelerator&>;
+    { d.serving_engine } -> std::convertible_to<engine>;
+  }
+constexpr calibrated calibrated_for(const Deployment& d) {
+  return calibrated_for(d.device, d.serving_engine);
 }
 
 }  // namespace perfmodel

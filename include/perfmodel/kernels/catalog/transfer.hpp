@@ -171,8 +171,8 @@ constexpr double distance_log_sigma(const accelerator& a, const accelerator& don
 /// the errors of each measured machine predicted from another.
 /// Within a generation 0.09 (H100 and H200), and 0.15 of a larger distance. Between generations
 /// 0.13 (A100, L40S and B200 by their nearest), and more with their distance. Among AMD's GPUs 0.21
-/// (MI355X by MI300X's), without any pair within a generation. docs/validation/transferred_profiles.md has the
-/// tables.
+/// (MI355X by MI300X's), without any pair within a generation.
+/// docs/validation/transferred_profiles.md has the tables.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
   if (is_measured_amd(a)) return 0.21;
   const double distance = machine_distance(a, donor);
