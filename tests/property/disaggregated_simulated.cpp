@@ -138,7 +138,7 @@ outcome law(const setting& s, const pm::service_load& l) {
   const pm::deployment on{.device = pm::catalog::h200_sxm, .model = pm::catalog::llama_3_8b};
   const pm::disaggregated d{.prefill = {on, double(s.prefill)},
                             .decode = {on, double(s.decode)},
-                            .link = {.per_device = 1e9 * pm::GB_per_s}};
+                            .link = {.bandwidth_per_device = 1e9 * pm::GB_per_s}};
   pm::service_load one = l;
   one.chunk_tokens = l.input_tokens;  // one prompt in a pass
   const auto prefill = [&](const pm::iteration& i) {

@@ -47,7 +47,7 @@ pm::basic_deployment<T> on_h100(int ranks, const T& memory, const T& peak, const
 
 template <class T>
 pm::basic_host_tier<T> host(const T& link, const T& latency) {
-  return {.tokens = T(1e6), .per_device = bps(link), .latency = s(latency)};
+  return {.tokens = T(1e6), .bandwidth_per_device = bps(link), .latency = s(latency)};
 }
 
 /// 500 tokens that all share and 3000 of each of 600: x = those tokens, own, answer, capacity, prefixes.
@@ -56,8 +56,8 @@ pm::basic_prefix_tree<T> tree(const in6<T>& x) {
   pm::basic_prefix_tree<T> t;
   t.levels.push_back({x[0], T(1.0)});
   t.levels.push_back({x[1], x[5]});
-  t.own = x[2];
-  t.output = x[3];
+  t.own_tokens = x[2];
+  t.output_tokens = x[3];
   return t;
 }
 
@@ -125,13 +125,13 @@ TEST_CASE("elasticities of caches that are sent have the sum that Euler's theore
                  pm::basic_disaggregated<T> pools;
                  pools.prefill.deployment = d;
                  pools.decode.deployment = d;
-                 pools.link = {.per_device = bps(x[1]), .latency = s(x[2])};
+                 pools.link = {.bandwidth_per_device = bps(x[1]), .latency = s(x[2])};
                  return pm::transfer_time(pools, x[0]).value();
                });
   for (const double prompt : {0.05, 0.2}) {  // the link is slower, and quicker
     check_law<4>("what of a transfer is exposed", {0.1, prompt, 1e-4, 32.0}, {1, 1, 1, 0}, 1,
                  []<class T>(const in4<T>& x) {
-                   const pm::basic_cache_link<T> link{.per_device = bps(T(50e9)),
+                   const pm::basic_cache_link<T> link{.bandwidth_per_device = bps(T(50e9)),
                                                       .latency = s(x[2])};
                    return pm::exposed_transfer(link, s(x[0]), s(x[1]), x[3]).value();
                  });
@@ -158,16 +158,18 @@ TEST_CASE("elasticities of evictions and shared prefixes have the sum that Euler
   const std::array<double, 6> shared{500, 3000, 200, 300, 4e5, 600};
   const std::array<double, 6> tokens{1, 1, 1, 1, 1, 0};
   check_law<6>("prefixes found: twice of all tokens", shared, tokens, 0,
-               []<class T>(const in6<T>& x) { return pm::prefix_hit_of(tree(x), x[4]).hit; });
+               []<class T>(const in6<T>& x) { return pm::prefix_hit_of(tree(x), x[4]).hit_rate; });
   check_law<6>("requests that a cache remembers: twice of all tokens", shared, tokens, 0,
-               []<class T>(const in6<T>& x) { return pm::prefix_hit_of(tree(x), x[4]).reach; });
+               []<class T>(const in6<T>& x) {
+                 return pm::prefix_hit_of(tree(x), x[4]).requests_until_eviction;
+               });
   // Of conversations alone: as many more in as many more tokens are found as often.
   const auto found = []<class T>(const in6<T>& x) {
     pm::basic_prefix_tree<T> t;
     t.levels.push_back({x[1], x[5]});
-    t.own = x[2];
-    t.output = x[3];
-    return pm::prefix_hit_of(t, x[4]).hit;
+    t.own_tokens = x[2];
+    t.output_tokens = x[3];
+    return pm::prefix_hit_of(t, x[4]).hit_rate;
   };
   check_law<6>("prefixes found: twice the conversations and the room", shared, {0, 0, 0, 0, 1, 1},
                0, found);
@@ -229,7 +231,7 @@ TEST_CASE("goodput: twice the rates of all machines and half the limits are twic
     const auto d = on_h100(1, 3.35e12 * scale, 989e12 * scale, 67e12 * scale);
     pm::disaggregated pools;
     pools.prefill.deployment = pools.decode.deployment = d;
-    pools.link = {.per_device = 50e9 * scale * pm::byte / pm::second};
+    pools.link = {.bandwidth_per_device = 50e9 * scale * pm::byte / pm::second};
     const pm::service_load load{.input_tokens = 1000,
                                 .output_tokens = 200,
                                 .arrivals = pm::open_loop{1.0 * pm::request_per_s}};

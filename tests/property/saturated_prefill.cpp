@@ -190,7 +190,7 @@ TEST_CASE("saturated prefill: pools serve no more than the prefill pool allows",
     const pm::disaggregated pools{
         .prefill = {s.d, replicas},
         .decode = {s.d, whole(x, 1, 4)},
-        .link = {.per_device = x.log_uniform(1.0, 1000.0) * pm::GB_per_s}};
+        .link = {.bandwidth_per_device = x.log_uniform(1.0, 1000.0) * pm::GB_per_s}};
     const double served = pm::serving(pools, s.l, policy).throughput.value();
     s.l.scheduler = pm::scheduling::prefill_first;
     shares.add(s, served * seconds / replicas);

@@ -161,7 +161,7 @@ std::vector<example> examples() {
   const auto from_host = [](double link) {
     return with(service(narrow, cat::h100_sxm, 1, {8192, 128, 1}), [link](pm::advised_service& s) {
       s.load.prefix_hit = 0.9;
-      s.load.host = pm::host_cache{.hit = 0.5, .per_device = link * pm::GB_per_s};
+      s.load.host = pm::host_cache{.hit = 0.5, .bandwidth_per_device = link * pm::GB_per_s};
     });
   };
   all.push_back({"prefixes of a quick host", from_host(50), {{"kv_offload", 1.01, 1.2, false}}});

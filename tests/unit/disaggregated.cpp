@@ -26,7 +26,7 @@ pm::deployment llama(const pm::accelerator& on, int tensor) {
 pm::disaggregated pools(double prefill, double decode) {
   return {.prefill = {llama(cat::h100_sxm, 8), prefill},
           .decode = {llama(cat::h200_sxm, 8), decode},
-          .link = {.per_device = 50.0 * pm::GB_per_s}};
+          .link = {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
 }
 pm::service_load closed(double concurrency) {
   return {.input_tokens = 2048, .output_tokens = 512, .arrivals = pm::closed_loop{concurrency}};
@@ -59,7 +59,8 @@ TEST_CASE("disaggregated: what is left of a streamed transfer is as its layers r
       computed += 1.0;
       there = std::fmax(there, computed) + sent;
     }
-    const pm::cache_link link{.per_device = 1.0 * pm::GB_per_s, .latency = 2.0 * pm::second};
+    const pm::cache_link link{.bandwidth_per_device = 1.0 * pm::GB_per_s,
+                              .latency = 2.0 * pm::second};
     const auto whole = (2.0 + layers * sent) * pm::second;
     CHECK(near(
         pm::exposed_transfer(link, pm::duration<>(whole), pm::duration<>(32.0 * pm::second), layers)
@@ -167,7 +168,7 @@ TEST_CASE("disaggregated: at the balanced ratio both pools are equally busy") {
 TEST_CASE(
     "disaggregated: arrivals that a stage does not keep up with name the nearest that it does") {
   auto slow = pools(1, 4);
-  slow.link.per_device = 0.1 * pm::GB_per_s;
+  slow.link.bandwidth_per_device = 0.1 * pm::GB_per_s;
   auto few = open(200);
   few.batch_limit = 4;
   const struct {
@@ -201,10 +202,10 @@ TEST_CASE("disaggregated: pools that do not fit, and bad requests") {
   CHECK(refusal([] { (void)pm::serving(pools(0, 1), closed(1), policy); }) ==
         "PM-E010: prefill.replicas is 0; allowed: 1 to 1000000");
   d = pools(1, 1);
-  d.link.per_device = {};
+  d.link.bandwidth_per_device = {};
   CHECK(refusal([&] {
           (void)pm::serving(d, closed(1), policy);
-        }).starts_with("PM-E010: link.per_device is 0"));
+        }).starts_with("PM-E010: link.bandwidth_per_device is 0"));
 }
 
 TEST_CASE(
@@ -212,7 +213,7 @@ TEST_CASE(
     "loose") {
   const auto pools_of = pm::disaggregated{.prefill = {llama(cat::h100_sxm, 8), 1},
                                           .decode = {llama(cat::h100_sxm, 8), 1},
-                                          .link = {.per_device = 50.0 * pm::GB_per_s}};
+                                          .link = {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
   const auto load = open(1);
   const auto token = pm::step(pools_of.decode.deployment, {.batch = 64, .context = 2304}, policy);
   const auto gain = [&](double ttft, const pm::duration<>& itl) {
@@ -258,7 +259,7 @@ TEST_CASE("scalars: disaggregated, closed and open") {
     auto d = pm::lift<T>(pools(2, 1));
     d.prefill.deployment.device.matrix.peak.bf16 = pm::flop_rate<T>::from_value(x[0]);
     d.decode.deployment.device.dram.bandwidth = pm::bandwidth<T>::from_value(x[1]);
-    d.link.per_device = pm::bandwidth<T>::from_value(x[2]);
+    d.link.bandwidth_per_device = pm::bandwidth<T>::from_value(x[2]);
     return pm::serving(d,
                        pm::basic_service_load<T>{
                            .input_tokens = x[3], .output_tokens = x[4], .arrivals = arrivals},

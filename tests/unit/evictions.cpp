@@ -39,7 +39,7 @@ pm::service_load crowd(double input, double output, std::optional<pm::preemption
                      .input_cv = 0.3,
                      .output_cv = 0.3,
                      .preemption_mode = preempts};
-  l.host = pm::host_cache{.per_device = 25.0 * pm::GB_per_s};
+  l.host = pm::host_cache{.bandwidth_per_device = 25.0 * pm::GB_per_s};
   l.arrivals = pm::closed_loop{std::floor(times * fitting(l))};
   return l;
 }
@@ -104,7 +104,7 @@ TEST_CASE("evictions: none but where answers outgrow the cache, and a load says 
   swaps.preemption_mode = pm::preemption::swap;
   const auto quick = served(swaps);
   CHECK(quick.throughput > served(full).throughput);
-  swaps.host->per_device = 1.0 * pm::GB_per_s;
+  swaps.host->bandwidth_per_device = 1.0 * pm::GB_per_s;
   CHECK(served(swaps).throughput < served(full).throughput);
 }
 

@@ -18,7 +18,7 @@ namespace {
 
 const pm::deployment llama = pm::with_all_memory(
     pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}});
-const pm::host_tier pcie{.tokens = 2e6, .per_device = 25.0 * pm::GB_per_s};
+const pm::host_tier pcie{.tokens = 2e6, .bandwidth_per_device = 25.0 * pm::GB_per_s};
 const pm::datasheet policy{};
 
 }  // namespace
@@ -36,7 +36,7 @@ TEST_CASE("host tier: a prefix comes back over the link of each device") {
 
 TEST_CASE("host tier: where it begins to pay") {
   auto slow = pcie;
-  slow.per_device = 1.0 * pm::GB_per_s;
+  slow.bandwidth_per_device = 1.0 * pm::GB_per_s;
   slow.latency = 20.0 * pm::ms;
   const auto gain = [&](int tokens) {
     return pm::fetch_or_compute(llama, slow, tokens, policy).gain();
@@ -52,16 +52,17 @@ TEST_CASE("host tier: where it begins to pay") {
 }
 
 TEST_CASE("host tier: what the devices forget the host still has") {
-  const pm::prefix_tree tree{.levels = {{500, 1}, {3000, 600}}, .own = 200, .output = 300};
+  const pm::prefix_tree tree{
+      .levels = {{500, 1}, {3000, 600}}, .own_tokens = 200, .output_tokens = 300};
   const auto hit = pm::tiered_hit_of(tree, 4e5, pcie);
-  CHECK(near(hit.device, pm::prefix_hit_of(tree, 4e5).hit));
-  CHECK(near(hit.device + hit.host, pm::prefix_hit_of(tree, 4e5 + 2e6).hit));
+  CHECK(near(hit.device, pm::prefix_hit_of(tree, 4e5).hit_rate));
+  CHECK(near(hit.device + hit.host, pm::prefix_hit_of(tree, 4e5 + 2e6).hit_rate));
   CHECK(hit.host > 0.3);
   auto bad = pcie;
-  bad.per_device = {};
+  bad.bandwidth_per_device = {};
   CHECK(refusal([&] {
           (void)pm::tiered_hit_of(tree, 4e5, bad);
-        }).starts_with("PM-E010: per_device is 0"));
+        }).starts_with("PM-E010: bandwidth_per_device is 0"));
 }
 
 }  // namespace unit_host_tier

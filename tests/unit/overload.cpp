@@ -83,7 +83,7 @@ TEST_CASE("overload: the sustainable rate of a service that completes 3 requests
 
 TEST_CASE("overload: a sustainable rate parts what is feasible from what is not") {
   const pm::deployment d = service(1.0).deployment;
-  const pm::disaggregated pools{{d, 1.0}, {d, 1.0}, {.per_device = 50.0 * pm::GB_per_s}};
+  const pm::disaggregated pools{{d, 1.0}, {d, 1.0}, {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
   constexpr pm::derated usual{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
   const auto parts = [](const char* what, const auto& serve) {
     INFO(what);

@@ -157,7 +157,7 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
       ++pools;
       const auto apart = pm::pools_of(q, p);
       CHECK(apart.devices() == p.gpus);
-      CHECK(near(apart.link.per_device.value(), 450e9));  // both on one NVLink fabric
+      CHECK(near(apart.link.bandwidth_per_device.value(), 450e9));  // both on one NVLink fabric
       s = pm::serving(apart, load, calibration);
     } else if (p.speculation_index) {
       ++drafts;

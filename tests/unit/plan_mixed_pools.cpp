@@ -113,7 +113,7 @@ TEST_CASE("plan of two kinds of chip: each point is what serving answers of its 
       const pm::disaggregated pools{
           .prefill = {on(x.prompts, p.prefill->layout), double(p.prefill->replicas)},
           .decode = {on(x.answers, p.layout), double(p.replicas)},
-          .link = {.per_device = pm::bandwidth<>::from_value(x.bytes_per_s)}};
+          .link = {.bandwidth_per_device = pm::bandwidth<>::from_value(x.bytes_per_s)}};
       auto load = q.load;
       load.batch_limit = p.batch_limit;
       const auto s = pm::serving(pools, load, measured(x.prompts, p.serving_engine),
@@ -122,7 +122,7 @@ TEST_CASE("plan of two kinds of chip: each point is what serving answers of its 
       CHECK(near(s.ttft, p.serving.ttft));
       CHECK(near(s.itl, p.serving.itl));
       CHECK(near(s.output_rate.value(), p.output_rate.value()));
-      CHECK(near(pm::pools_of(q, p).link.per_device.value(), x.bytes_per_s));
+      CHECK(near(pm::pools_of(q, p).link.bandwidth_per_device.value(), x.bytes_per_s));
       const auto bound = pm::bound_of_point(q, p);
       CHECK(bound.ttft <= p.serving.ttft);
       CHECK(bound.itl <= p.serving.itl);
@@ -148,9 +148,10 @@ TEST_CASE("plan of two kinds of chip: the only pair that there is, tried by hand
                             .serving_engine = pm::engine::vllm};
     };
     const auto s = pm::serving(
-        pm::disaggregated{.prefill = {on(cat::h100_sxm)},
-                          .decode = {on(cat::h200_sxm)},
-                          .link = {.per_device = cat::h100_sxm.host.bandwidth.quantity()}},
+        pm::disaggregated{
+            .prefill = {on(cat::h100_sxm)},
+            .decode = {on(cat::h200_sxm)},
+            .link = {.bandwidth_per_device = cat::h100_sxm.host.bandwidth.quantity()}},
         q.load, measured(cat::h100_sxm, pm::engine::vllm),
         measured(cat::h200_sxm, pm::engine::vllm));
     const bool meets = s.feasible && s.itl_distribution.quantile(0.99) <= q.targets.itl->limit &&

@@ -71,20 +71,21 @@ TEST_CASE(
   b.host.latency = 1.0 * pm::us;
   const auto way = [&](const pm::accelerator& prompts, const pm::accelerator& answers,
                        int devices) { return pm::detail::link_of({}, prompts, answers, devices); };
-  CHECK(way(a, a, 8)->per_device == 400.0 * pm::GB_per_s);
-  CHECK(way(a, a, 9)->per_device == 50.0 * pm::GB_per_s);
+  CHECK(way(a, a, 8)->bandwidth_per_device == 400.0 * pm::GB_per_s);
+  CHECK(way(a, a, 9)->bandwidth_per_device == 50.0 * pm::GB_per_s);
   CHECK(way(a, a, 9)->latency == 2.0 * pm::us);
-  CHECK(way(a, b, 2)->per_device == 25.0 * pm::GB_per_s);
+  CHECK(way(a, b, 2)->bandwidth_per_device == 25.0 * pm::GB_per_s);
   CHECK(way(a, b, 2)->latency == 2.0 * pm::us);
-  CHECK(way(b, a, 2)->per_device == 25.0 * pm::GB_per_s);
+  CHECK(way(b, a, 2)->bandwidth_per_device == 25.0 * pm::GB_per_s);
   CHECK(pm::default_cache_link(a, a, 8.0)->over_fabric);
   CHECK_FALSE(pm::default_cache_link(a, a, 8.5)->over_fabric);
   CHECK_FALSE(pm::default_cache_link(a, b, 2.0)->over_fabric);
   b.host = {};
   CHECK_FALSE(way(a, b, 2));
   CHECK_FALSE(way(b, b, 2));
-  CHECK(pm::detail::link_of({.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}, a, b, 2)
-            ->per_device == 1.0 * pm::GB_per_s);
+  CHECK(pm::detail::link_of({.link = pm::cache_link{.bandwidth_per_device = 1.0 * pm::GB_per_s}}, a,
+                            b, 2)
+            ->bandwidth_per_device == 1.0 * pm::GB_per_s);
 }
 
 TEST_CASE("plan parts: three chunk budgets, each a fourth of the next") {
@@ -346,7 +347,7 @@ pm::plan_request pooled(double concurrency) {
       .model = pm::catalog::llama_3_8b,
       .gpus = 12,
       .load = {.input_tokens = 512, .output_tokens = 256, .arrivals = pm::closed_loop{concurrency}},
-      .pools = pm::plan_pools{.link = pm::cache_link{.per_device = 1.0 * pm::GB_per_s}}};
+      .pools = pm::plan_pools{.link = pm::cache_link{.bandwidth_per_device = 1.0 * pm::GB_per_s}}};
 }
 std::vector<pm::deployment> tensor_parallel_deployments(const pm::plan_request& q,
                                                         const std::vector<int>& ranks) {

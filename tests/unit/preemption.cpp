@@ -58,13 +58,14 @@ TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
   CHECK(near(e.swap_time.value(), 2 * 1000.0 / 2100 * 327680 * 2100 / 8 / 50e9));
   CHECK(near(e.recompute_time,
              1000.0 / 2100 * pm::step(llama, {.prefill_tokens = 2100}, policy).time));
-  CHECK(e.cheaper == pm::preemption::swap);
-  CHECK(near(e.time(), e.swap_time));
+  CHECK(e.cheaper_mode == pm::preemption::swap);
+  CHECK(near(e.lost_time(), e.swap_time));
   const auto slow = pm::preemption_of(llama, closed(4000), 1.0 * pm::GB_per_s, policy);
-  CHECK(slow.cheaper == pm::preemption::recompute);
-  CHECK(near(slow.time(), slow.recompute_time));
-  CHECK(pm::preemption_of(llama, closed(4000), {}, policy).cheaper == pm::preemption::recompute);
-  CHECK(std::string(name_of(slow.cheaper)) == "recompute");
+  CHECK(slow.cheaper_mode == pm::preemption::recompute);
+  CHECK(near(slow.lost_time(), slow.recompute_time));
+  CHECK(pm::preemption_of(llama, closed(4000), {}, policy).cheaper_mode ==
+        pm::preemption::recompute);
+  CHECK(std::string(name_of(slow.cheaper_mode)) == "recompute");
 }
 
 TEST_CASE("preemption: none where all fit, or where whole answers have their place") {

@@ -37,7 +37,7 @@ pm::service_load chat(double link, double variation = 0.3) {
                      .input_cv = variation,
                      .output_cv = 0.3,
                      .prefix_hit = 0.75};
-  l.host = pm::host_cache{.hit = 0.5, .per_device = link * pm::GB_per_s};
+  l.host = pm::host_cache{.hit = 0.5, .bandwidth_per_device = link * pm::GB_per_s};
   return l;
 }
 sim::outcome simulated(const pm::service_load& l) {
@@ -56,7 +56,7 @@ sim::outcome simulated(const pm::service_load& l) {
     s.warm_up = s.tail = n / 20;
   }
   sim::scheduler with{.token_budget = 8192};
-  with.fetch_s_per_token = per_token / l.host->per_device->value();
+  with.fetch_s_per_token = per_token / l.host->bandwidth_per_device->value();
   return sim::simulate(s, with, sim::predicted_step(llama, sim::measured_like));
 }
 
@@ -65,12 +65,12 @@ sim::outcome simulated(const pm::service_load& l) {
 TEST_CASE("prefix fetch: a transfer by hand") {
   const auto f = pm::prefix_fetch_of(llama, chat(25));
   CHECK(near(f.transfer_time.value(), per_token * 1024 / 25e9));
-  const pm::host_tier tier{.tokens = 1e6, .per_device = 25.0 * pm::GB_per_s};
+  const pm::host_tier tier{.tokens = 1e6, .bandwidth_per_device = 25.0 * pm::GB_per_s};
   CHECK(near(f.transfer_time, pm::fetch_time(llama, tier, 1024)));
   CHECK(f.links == 1);
   // The accelerator's own link, and a link for each data-parallel group.
   pm::service_load l = chat(25);
-  l.host->per_device.reset();
+  l.host->bandwidth_per_device.reset();
   l.host->latency = 1.0 * pm::ms;
   pm::deployment groups = llama;
   groups.layout.data = 4;
@@ -155,10 +155,10 @@ TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts shar
   l.host = pm::host_cache{.memory = 200.0 * pm::GB};
   l.shared = {{500, 1}, {1000, 4000}};
   const auto found = pm::resolve_prefix_hit(llama, l);
-  const pm::prefix_tree tree{.levels = l.shared, .own = 548, .output = 256};
+  const pm::prefix_tree tree{.levels = l.shared, .own_tokens = 548, .output_tokens = 256};
   const double here = pm::kv_capacity(llama, 2304).tokens.value();
   const auto hit = pm::tiered_hit_of(
-      tree, here, {.tokens = 200e9 / per_token, .per_device = 25.0 * pm::GB_per_s});
+      tree, here, {.tokens = 200e9 / per_token, .bandwidth_per_device = 25.0 * pm::GB_per_s});
   CHECK(near(found.host->hit, hit.host));
   CHECK(near(found.prefix_hit, hit.device + hit.host));
   CHECK(hit.host > 0.09);
@@ -166,7 +166,7 @@ TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts shar
   q.engines = {llama.serving_engine};
   const auto best = [&] { return pm::plan(q, sim::measured_like).frontier.at(0).serving.ttft; };
   const auto quick = best();
-  q.load.host->per_device = 1.0 * pm::GB_per_s;
+  q.load.host->bandwidth_per_device = 1.0 * pm::GB_per_s;
   CHECK(best() > quick);
 }
 
@@ -176,12 +176,13 @@ TEST_CASE("prefix fetch: bad ones") {
   CHECK(refusal([&] { (void)pm::serving(llama, l, sim::measured_like); }) ==
         "PM-E010: host.hit is 0.8; allowed: 0 to prefix_hit, of which it is a part");
   l = chat(25);
-  l.host->per_device.reset();
+  l.host->bandwidth_per_device.reset();
   pm::deployment bare = llama;
   bare.device.host = {};
   CHECK(refusal([&] { (void)pm::serving(bare, l, sim::measured_like); })
-            .starts_with("PM-E010: host.per_device, as the accelerator states no link to its "
-                         "host, is missing"));
+            .starts_with(
+                "PM-E010: host.bandwidth_per_device, as the accelerator states no link to its "
+                "host, is missing"));
 }
 
 TEST_CASE("scalars: prefix fetch") {

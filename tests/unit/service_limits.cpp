@@ -27,7 +27,7 @@ pm::deployment llama() {
 pm::disaggregated pools(double prefill, double decode) {
   return {.prefill = {llama(), prefill},
           .decode = {llama(), decode},
-          .link = {.per_device = 50.0 * pm::GB_per_s}};
+          .link = {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
 }
 pm::service_load closed(double concurrency, double output = 512) {
   return {.input_tokens = 2048, .output_tokens = output, .arrivals = pm::closed_loop{concurrency}};
@@ -101,7 +101,7 @@ TEST_CASE("bound of pools: no prediction is better, whichever stage binds") {
 
 TEST_CASE("pools: a closed loop does not send more than its link does") {
   auto d = pools(40, 4);
-  d.link.per_device = 0.5 * pm::GB_per_s;
+  d.link.bandwidth_per_device = 0.5 * pm::GB_per_s;
   // 80 layers x 4 KiB x 2048 tokens / 8 ranks = 83.9 MB of each device; 32 devices take them.
   const double most = 4 * 0.5e9 / (327680.0 * 2048 / 8);
   for (const auto& s : {pm::serving(d, closed(2000), pm::datasheet{}),

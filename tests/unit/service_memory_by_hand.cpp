@@ -104,15 +104,16 @@ TEST_CASE("memory by hand: evicted sequences are computed again, or come back ov
 }
 
 TEST_CASE("memory by hand: a prefix that the host has comes over its link first") {
-  pm::service_load l{.input_tokens = 4000,
-                     .output_tokens = 101,
-                     .arrivals = pm::closed_loop{20},
-                     .input_cv = 0.5,
-                     .prefix_hit = 0.75,
-                     .stream_interval = 3,
-                     .batching_wait_iterations = 2,
-                     .host = pm::host_cache{
-                         .hit = 0.5, .per_device = 10.0 * pm::GB_per_s, .latency = 1.0 * pm::ms}};
+  pm::service_load l{
+      .input_tokens = 4000,
+      .output_tokens = 101,
+      .arrivals = pm::closed_loop{20},
+      .input_cv = 0.5,
+      .prefix_hit = 0.75,
+      .stream_interval = 3,
+      .batching_wait_iterations = 2,
+      .host = pm::host_cache{
+          .hit = 0.5, .bandwidth_per_device = 10.0 * pm::GB_per_s, .latency = 1.0 * pm::ms}};
   const double each = 1e-3 + 32 * 4096 * 2000.0 / 10e9;
   const auto wait_at = [&](double busy) { return 0.5 * (1 + 0.25) * busy / (1 - busy) * each; };
   const pm::service_terms none;

@@ -178,7 +178,7 @@ namespace {
 struct two_pools {
   pm::disaggregated d{.prefill = {of_groups(1, 1), 2},
                       .decode = {of_groups(1, 1), 3},
-                      .link = {.per_device = 1.0 * pm::GB_per_s, .streamed = false}};
+                      .link = {.bandwidth_per_device = 1.0 * pm::GB_per_s, .streamed = false}};
   pm::service_load l{.input_tokens = 1000,
                      .output_tokens = 101,
                      .arrivals = pm::closed_loop{24, 96},

@@ -101,9 +101,9 @@ TEST_CASE("shared prefix: what a load finds where it does not say") {
   l.prefix_hit = 0;
   CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, 512.0 / 1024, 1e-9));
   l.shared = {{512, 400}};
-  const pm::prefix_tree tree{.levels = l.shared, .own = 512, .output = 256};
+  const pm::prefix_tree tree{.levels = l.shared, .own_tokens = 512, .output_tokens = 256};
   const double tokens = pm::kv_capacity(d, 1280).tokens.value();
-  CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, pm::prefix_hit_of(tree, tokens).hit));
+  CHECK(near(pm::resolve_prefix_hit(d, l).prefix_hit, pm::prefix_hit_of(tree, tokens).hit_rate));
   CHECK(pm::resolve_prefix_hit(d, l).prefix_hit < 0.1);
   // The service is that of the rate.
   pm::service_load said = l;
@@ -121,7 +121,7 @@ TEST_CASE("shared prefix: in a bound, with drafts, in pools and in a plan") {
   const pm::speculation drafts{.length = 2, .acceptance = {0.7}};
   CHECK(pm::serving(d, l, drafts, sim::measured_like).capacity == more);
   const pm::disaggregated pools{
-      .prefill = {d}, .decode = {d}, .link = {.per_device = 50.0 * pm::GB_per_s}};
+      .prefill = {d}, .decode = {d}, .link = {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
   CHECK(pm::serving(pools, l, sim::measured_like).capacity == more);
   pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = 1, .load = l};
   q.utilization = d.utilization;

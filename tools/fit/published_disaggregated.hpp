@@ -62,7 +62,7 @@ inline std::vector<disaggregated_service> disaggregated_services(const std::stri
                    .precision = c.text("precision"),
                    .pools = {.prefill = pool_of(c, "prefill"),
                              .decode = pool_of(c, "decode"),
-                             .link = {.per_device = 100.0 * pm::GB_per_s}},
+                             .link = {.bandwidth_per_device = 100.0 * pm::GB_per_s}},
                    .load = {.input_tokens = 0.9 * c.count("isl"),
                             .output_tokens = 0.9 * c.count("osl"),
                             .arrivals = pm::closed_loop{.concurrency = n, .requests = 10 * n},

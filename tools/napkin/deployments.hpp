@@ -174,7 +174,9 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
   perfmodel::basic_host_cache<T> host;
   if (hit) host.hit = in.number("host_hit");
   if (memory) host.memory = in.template amount<perfmodel::bytes<T>>("host_memory_bytes");
-  if (link) host.per_device = in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
+  if (link)
+    host.bandwidth_per_device =
+        in.template amount<perfmodel::bandwidth<T>>("host_link_bytes_per_s");
   return host;
 }
 

@@ -106,7 +106,7 @@ std::string message_of(const pm::error& e) {
   static constexpr std::pair<std::string_view, std::string_view> keys[] = {
       {"shared.tokens", "shared_tokens"},
       {"host.hit", "host_hit"},
-      {"host.per_device", "host_link_bytes_per_s"},
+      {"host.bandwidth_per_device", "host_link_bytes_per_s"},
       {"batching_wait_iterations", "held_iterations"},
       {"preemption_mode", "preemption"}};
   const std::string_view text = e.what();

@@ -139,7 +139,8 @@ perfmodel::basic_disaggregated<T> pools_of(inputs<T>& in) {
   perfmodel::basic_disaggregated<T> d{detail::pool_of(in, "prefill_"),
                                       detail::pool_of(in, "decode_")};
   if (in.has("kv_link_bytes_per_s")) {
-    d.link.per_device = in.template amount<perfmodel::bandwidth<T>>("kv_link_bytes_per_s");
+    d.link.bandwidth_per_device =
+        in.template amount<perfmodel::bandwidth<T>>("kv_link_bytes_per_s");
     return d;
   }
   using perfmodel::mid;
@@ -157,7 +158,7 @@ perfmodel::basic_disaggregated<T> pools_of(inputs<T>& in) {
 template <perfmodel::Scalar T>
 void note_link(outcome<T>& out, const inputs<T>& in, const perfmodel::basic_disaggregated<T>& d) {
   using perfmodel::mid;
-  const double rate = mid(d.link.per_device.value());
+  const double rate = mid(d.link.bandwidth_per_device.value());
   const double devices = mid(d.devices());
   const perfmodel::accelerator& a = in.chip();
   const char* which = "given";

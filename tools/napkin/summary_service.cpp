@@ -350,10 +350,11 @@ summary_part prefill_of_pool(const served_load& x, const screen_calibration& pol
   }
   add_step(part, {"exposed transfer", "", s.exposed_transfer.value(), "link between pools"});
   const double sent = s.transfer.value() - d.link.latency.value();
-  part.amounts.push_back(cat("KV cache of a prompt, per GPU: ",
-                             with_unit(pm::bytes<>::from_value(sent * d.link.per_device.value())),
-                             " / ", with_unit(d.link.per_device), " = ", time_text(sent),
-                             d.link.streamed ? ", sent layer by layer" : ""));
+  part.amounts.push_back(
+      cat("KV cache of a prompt, per GPU: ",
+          with_unit(pm::bytes<>::from_value(sent * d.link.bandwidth_per_device.value())), " / ",
+          with_unit(d.link.bandwidth_per_device), " = ", time_text(sent),
+          d.link.streamed ? ", sent layer by layer" : ""));
   part.amounts.push_back(cat("utilization: prefill pool ", digits(100.0 * s.prefill_utilisation),
                              " %, link ", digits(100.0 * s.transfer_utilisation),
                              " %, decode pool ", digits(100.0 * s.decode_utilisation), " %"));

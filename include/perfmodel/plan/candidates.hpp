@@ -9,14 +9,14 @@
 
 namespace perfmodel::detail {
 
-/// Powers of two up to n. Each choice for n is a choice for more than n, so that more devices never
-/// raise the cost.
+/// Powers of two up to n. A choice for n is also a choice for any larger limit, so more devices
+/// never raise the cost.
 inline std::vector<int> powers_up_to(int n) {
   std::vector<int> s;
   for (int i = 1; i <= n; i *= 2) s.push_back(i);
   return s;
 }
-/// Replica counts: each up to 64, then eight per octave.
+/// Numbers of replicas to try: every number up to 64, then eight per doubling.
 inline std::vector<int> counts_up_to(int n) {
   std::vector<int> s;
   for (int i = 1, stride = 1; i <= n; i += stride) {
@@ -25,15 +25,15 @@ inline std::vector<int> counts_up_to(int n) {
   }
   return s;
 }
-/// Tensor-parallel degrees on a fabric: powers of two, and the whole fabric.
+/// Tensor-parallel degrees on a fabric of `fabric` devices: powers of two, and the whole fabric.
 inline std::vector<int> tensor_degrees(int gpus, int fabric) {
   std::vector<int> s = powers_up_to((std::min)(gpus, fabric));
   if (fabric <= gpus && s.back() != fabric) s.push_back(fabric);
   return s;
 }
 
-/// Whether the accelerator supports every GEMM format of a precision: linear layers, experts,
-/// attention, and the LM head and router in the format of `others`.
+/// Whether an accelerator supports the format of every GEMM of a precision: linear layers, experts,
+/// attention, and the LM head and router (`weights.others`).
 constexpr bool supports_formats(const accelerator& a, const plan_precision& f) {
   return supports(a, wider(f.activations, f.weights.linear.format)) &&
          supports(a,
@@ -41,9 +41,10 @@ constexpr bool supports_formats(const accelerator& a, const plan_precision& f) {
          supports(a, wider(f.activations, f.kv.format)) && supports(a, f.weights.others);
 }
 
-/// Layouts of one replica: tensor and pipeline degrees; for a mixture of experts also expert
-/// parallelism, with data-parallel attention that leaves each group at least one whole expert.
-/// Test: 10 layouts of a dense model on 8 devices of a fabric; a mixture has data 8 and expert 8.
+/// Layouts of one replica on at most `gpus` devices: tensor and pipeline degrees. A mixture of
+/// experts also has expert parallelism, with and without data-parallel attention.
+/// Test: 10 layouts for a dense model on 8 devices of a fabric; a mixture of experts also has data
+/// 8 with expert 8.
 inline std::vector<parallel_layout> layouts_of(const transformer& m, const accelerator& a,
                                                int gpus) {
   const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
@@ -65,8 +66,9 @@ inline std::vector<parallel_layout> layouts_of(const transformer& m, const accel
   return all;
 }
 
-/// Token budgets of an engine step: the engine's own (none), and with chunked prefill those of the
-/// request that differ from it, up to the first that holds a whole prompt.
+/// Token budgets of an engine step to try. An empty value is the engine's own budget. With chunked
+/// prefill the request's `chunk_budgets` follow, up to the first that holds a whole prompt; one
+/// equal to the engine's own is skipped.
 inline std::vector<std::optional<double>> budgets_of(const plan_request& q, const accelerator& a,
                                                      engine e, int tensor) {
   std::vector<std::optional<double>> all{std::nullopt};
@@ -86,35 +88,37 @@ inline std::vector<std::optional<double>> budgets_of(const plan_request& q, cons
   return all;
 }
 
-/// Kinds of candidate.
+/// Kind of a candidate.
 enum class candidate_kind {
   replicas,     ///< replicas of one deployment
-  pools,        ///< a prefill pool and a decode pool, with the layouts of each
-  memory_only,  ///< a prefill deployment, evaluated as part of `pools`: only whether it fits
-  infeasible    ///< refused without an evaluation
+  pools,        ///< prefill pool and decode pool, sized over all layouts
+  memory_only,  ///< prefill deployment, only checked for memory
+  infeasible    ///< rejected without an evaluation
 };
 
-/// Candidate of a plan, as pointers into its request. Replica counts, batch limits and speculation
-/// are tried in its evaluation.
+/// Candidate of a plan, with pointers into its request. Its evaluation tries replica counts, batch
+/// limits and speculations.
 struct plan_candidate {
   candidate_kind kind = candidate_kind::replicas;
   const accelerator* device = nullptr;
   engine serving_engine = engine::none;
   const plan_precision* precision = nullptr;
-  parallel_layout layout{};                     ///< kinds `replicas` and `memory_only`
-  std::optional<double> chunk_tokens{};         ///< none: the engine's budget
-  const accelerator* prefill_device = nullptr;  ///< kind `pools`
-  const char* reason = "";                      ///< kind `infeasible`
+  parallel_layout layout{};                     ///< for kinds `replicas` and `memory_only`
+  std::optional<double> chunk_tokens{};         ///< token budget of a step; empty: the engine's
+  const accelerator* prefill_device = nullptr;  ///< for kind `pools`
+  const char* reason = "";                      ///< for kind `infeasible`
 };
 
-/// Choices that depend on the policy of a plan.
+/// Scope of a plan: choices that depend on whether it has a policy, and on the kind of policy.
 struct plan_scope {
-  bool is_predicted = false;  ///< false: bounds, without budgets, speculation and pools
-  bool is_by_engine = false;  ///< the policy is a function of accelerator and engine
+  /// True: predictions. False: bounds, without token budgets, speculation and pools.
+  bool is_predicted = false;
+  /// The policy is a function of an accelerator and an engine.
+  bool is_by_engine = false;
 };
 
-/// Engines of an accelerator: the request's, else all of the accelerator for a policy by engine,
-/// else `none`.
+/// Engines to try on an accelerator: the request's. If it names none: all engines of the
+/// accelerator for a policy by engine, else `engine::none`.
 inline engine_list engines_of(const plan_request& q, const accelerator& a,
                               const plan_scope& scope) {
   engine_list all;
@@ -129,7 +133,7 @@ inline engine_list engines_of(const plan_request& q, const accelerator& a,
 inline constexpr const char* no_such_format = "the accelerator does not compute in this format";
 inline constexpr plan_precision no_precision{};
 
-/// List of candidates in the order of evaluation.
+/// List of all candidates of a request, in the order in which they are evaluated.
 class candidate_list {
  public:
   candidate_list(const plan_request& q, const plan_scope& scope) : q_(q), scope_(scope) {}
@@ -198,7 +202,8 @@ class candidate_list {
     const engine_list all = engines_of(q_, a, scope_);
     return std::find(all.begin(), all.end(), e) != all.end();
   }
-  /// Pools of two accelerators under one engine, with equal formats.
+  /// Adds disaggregated pools with `prefill` as the prefill accelerator and another accelerator for
+  /// decode. Both use the same engine and formats.
   void add_mixed_pools(const accelerator& prefill) {
     bool has_shared_engine = false;
     for (const engine e : engines_of(q_, prefill, scope_)) {
@@ -221,7 +226,8 @@ class candidate_list {
                      "it shares no engine with an accelerator that decodes");
     }
   }
-  /// Reasons of a prefill accelerator that has no candidates of its own.
+  /// Adds candidates for a prefill accelerator that is not among the plan's accelerators. They
+  /// produce no points, only the reasons why it cannot be used.
   void check_prefill(const accelerator& a, engine e) {
     for (const plan_precision& f : q_.precisions) {
       if (!runs_under(f, e)) continue;

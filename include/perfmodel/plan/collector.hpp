@@ -1,4 +1,5 @@
-// Collection of a plan's evaluations: Pareto front, nearest miss, fewest GPUs and rejections.
+// Collection of evaluated candidates into the result of a plan: Pareto front, nearest miss, fewest
+// GPUs and rejections.
 #pragma once
 
 #include <algorithm>
@@ -9,13 +10,13 @@
 
 namespace perfmodel::detail {
 
-/// Cost of a point per million output tokens: money, or device time where a price is missing.
+/// Cost of a point per million output tokens: money, or device time if a price is missing.
 inline double cost_of(const plan_point& p, bool all_priced) {
   if (all_priced && p.cost_per_million) return p.cost_per_million->value();
   return p.gpu_time_per_million.value();
 }
 
-/// Objectives of the Pareto front, and the two that decide between equals.
+/// Objectives of a point: cost and ITL span the Pareto front, TTFT and GPUs decide between equals.
 struct plan_objectives {
   double cost = 0.0;
   double itl = 0.0;
@@ -26,8 +27,8 @@ inline plan_objectives objectives_of(const plan_point& p, bool all_priced) {
   return {cost_of(p, all_priced), p.serving.itl.value(), p.serving.ttft.value(), p.gpus};
 }
 
-/// Whether `a` is at least as good as `b` in cost and ITL; of equals the lower TTFT, then the fewer
-/// GPUs, then the first.
+/// Whether `a` dominates `b`: it is at least as good in cost and ITL. If both are equal, the lower
+/// TTFT dominates, then fewer GPUs, then the point that was added first.
 constexpr bool dominates(const plan_objectives& a, const plan_objectives& b) {
   if (!(a.cost <= b.cost && a.itl <= b.itl)) return false;
   if (a.cost < b.cost || a.itl < b.itl) return true;
@@ -50,7 +51,7 @@ class plan_front {
       return dominates(a.objectives, b.objectives);
     });
   }
-  /// Points in the order in which they were added.
+  /// Points of the front, in the order in which they were added.
   std::vector<plan_point> points() const {
     std::vector<plan_point> all;
     for (const member& m : members_) all.push_back(m.point);
@@ -65,7 +66,8 @@ class plan_front {
   std::vector<member> members_{};
 };
 
-/// Counts a rejection; of those with one reason the nearest to feasible stays.
+/// Counts a rejection. Rejections with the same accelerator, precision and reason share an entry,
+/// which describes the candidate that is nearest to feasible.
 inline void add_rejection(std::vector<plan_rejection>& all, const label& accelerator,
                           const plan_precision& f, const parallel_layout& l,
                           const feasibility& why) {
@@ -86,11 +88,11 @@ inline void add_rejection(std::vector<plan_rejection>& all, const label& acceler
   all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, 1});
 }
 
-/// Result of a plan, from evaluations in the order of its candidates.
+/// Builds the result of a plan from evaluations, which it receives in the order of the candidates.
 template <class Progress>
 class plan_collector {
  public:
-  /// `checks_bounds`: whether a prediction beyond its own bound is rejected.
+  /// `checks_bounds`: reject a prediction that is better than its own bound.
   plan_collector(const plan_request& q, Progress& progress, bool checks_bounds = true)
       : q_(q), progress_(progress), checks_bounds_(checks_bounds) {
     for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
@@ -110,7 +112,8 @@ class plan_collector {
     for (const batch_sweep& sweep : e.sweeps) add(sweep);
   }
 
-  /// Adds a sweep up to the point after which smaller batch limits cannot meet the targets.
+  /// Adds the points of a sweep. It stops at a point after which smaller batch limits cannot meet
+  /// the targets.
   void add(const batch_sweep& sweep) {
     for (const evaluated_point& x : sweep.points) {
       if (!add(x)) return;
@@ -137,7 +140,8 @@ class plan_collector {
     return p.meets_targets || !has_met_targets() || may_meet_with_less(q_, p.serving);
   }
 
-  /// Result with the terms of an engine step: with_terms(point) sets them.
+  /// Returns the result. with_terms(point) fills in the breakdown of an engine step, for the points
+  /// of the result only.
   template <class WithTerms>
   plan_result finish(const WithTerms& with_terms) {
     if (has_met_targets()) {
@@ -166,7 +170,7 @@ class plan_collector {
   bool is_nearest(const evaluated_point& x) const {
     return !r_.nearest_point || x.misses.worst() < r_.nearest_miss;
   }
-  /// Rejects a point with too much queueing.
+  /// Rejects a point that exceeds a limit of queueing. Returns whether it did.
   bool queues_too_long(const evaluated_point& x) {
     const serving_estimate& s = x.point.serving;
     if (x.misses.wait > 1.0) {
@@ -178,7 +182,8 @@ class plan_collector {
     }
     return x.misses.of_queue() > 1.0;
   }
-  /// Rejects a prediction beyond its own bound, since it is wrong.
+  /// Rejects a prediction that is better than its own bound, and therefore wrong. Returns whether
+  /// it did.
   bool exceeds_bound(const plan_point& p) {
     if (!checks_bounds_) return false;
     const auto most = exceeded_bound(q_, p);
@@ -191,7 +196,8 @@ class plan_collector {
     if (!r_.fewest_gpus || o.gpus < r_.fewest_gpus->gpus) return true;
     return o.gpus == r_.fewest_gpus->gpus && o.cost < fewest_cost_;
   }
-  /// Returns false for a point that exceeds its bound.
+  /// Adds a point to the front of its kind (targets met or missed). Returns false if it exceeds its
+  /// bound.
   bool add_to_fronts(const plan_point& p) {
     const plan_objectives o = objectives_of(p, r_.all_priced);
     plan_front& front = p.meets_targets ? met_ : missed_;

@@ -16,10 +16,10 @@
 
 namespace perfmodel::detail {
 
-/// Ratios of latencies to their targets, and of queueing to its limits: above 1 is a miss.
+/// Ratio of each latency to its target, and of queueing to its limits. A ratio above 1 is a miss.
 struct plan_misses : target_misses {
-  double wait = 0.0;
-  double queue = 0.0;  ///< 0 without a limit
+  double wait = 0.0;   ///< mean queueing time / `max_queueing_time`
+  double queue = 0.0;  ///< queued share / `queued_limit`; 0 without a limit
 
   constexpr double of_targets() const { return target_misses::worst(); }
   constexpr double of_queue() const { return (std::max)(wait, queue); }
@@ -34,35 +34,35 @@ plan_misses misses_of(const plan_request& q, const Estimate& s) {
 
 struct evaluated_point {
   plan_point point{};
-  plan_misses misses{};  ///< 0 for an infeasible point
+  plan_misses misses{};  ///< all 0 for an infeasible point
 };
 
-/// Falling batch limits of one replica count. The points after one that ends the sweep are left
-/// out.
+/// Points of one number of replicas, with falling batch limits. The sweep ends where smaller limits
+/// cannot help.
 struct batch_sweep {
   std::vector<evaluated_point> points{};
-  long pruned = 0;  ///< limits below the last, dominated by more replicas
+  long pruned = 0;  ///< smaller batch limits, dominated by more replicas
 };
 
-/// Evaluation of a candidate: why it is infeasible, or its sweeps.
+/// Evaluation of a candidate: the reason why it is infeasible, or its sweeps.
 struct plan_evaluation {
   feasibility feasible{};
   std::vector<batch_sweep> sweeps{};
 };
 
-/// Whether smaller batch limits may still meet the targets once another candidate has met them.
+/// Whether smaller batch limits may meet the targets, once another candidate has met them.
 inline bool may_meet_with_less(const plan_request& q, const serving_estimate& s) {
   const auto& ttft = q.targets.ttft;
   return !ttft || ttft->share || s.wait <= ttft->limit;
 }
 
-/// Next batch limit of a sweep: the power of two below.
+/// Next batch limit of a sweep: the largest power of two below `limit`.
 inline double next_limit(double limit) {
   const double power = std::exp2(std::floor(std::log2(limit)));
   return power < limit ? power : 0.5 * limit;
 }
 
-/// Mean price of a device of a point, over both pools; none if a price is missing.
+/// Mean price per device of a point, over both pools; empty if a price is missing.
 inline std::optional<price<>> price_per_device(const accelerator& decode,
                                                const accelerator& prefill, const plan_point& p) {
   if (!decode.price.is_stated() || !prefill.price.is_stated()) return std::nullopt;
@@ -72,7 +72,7 @@ inline std::optional<price<>> price_per_device(const accelerator& decode,
   return (prefills * prefill.price.quantity() + (p.gpus - prefills) * own) / p.gpus;
 }
 
-/// Sets device time and cost per million output tokens.
+/// Sets the device time and the cost per million output tokens.
 inline void set_cost(plan_point& p, const accelerator& decode, const accelerator& prefill) {
   p.gpu_time_per_million = p.gpus * million_tokens / p.output_rate;
   if (const auto price = price_per_device(decode, prefill, p)) {
@@ -86,17 +86,18 @@ inline void set_cost(plan_point& p, const accelerator& decode, const accelerator
 
 namespace perfmodel::detail {
 
-/// Prefill deployment and its times for one request.
+/// Deployment of a prefill pool, with the two times that decide between deployments.
 struct prefill_choice {
   const deployment* runs = nullptr;
-  double device_time = 0.0;  ///< time x devices of a saturated pool
-  double unloaded_time = 0.0;
+  double device_time = 0.0;    ///< time per prompt x devices, of a saturated pool
+  double unloaded_time = 0.0;  ///< prefill time of one prompt
 };
 constexpr bool dominates(const prefill_choice& a, const prefill_choice& b) {
   return a.device_time <= b.device_time && a.unloaded_time <= b.unloaded_time;
 }
 
-/// Pools to size: the fitting deployments of each accelerator, and their evaluators.
+/// Choices of a disaggregated service: for each pool the accelerator, its evaluator, and the
+/// deployments that fit in memory.
 template <class Evaluator>
 struct pool_choices {
   const accelerator& prefill_device;
@@ -107,7 +108,7 @@ struct pool_choices {
   const std::vector<deployment>& decode_deployments;
 };
 
-/// Pareto front of prefill deployments: device time against unloaded prefill time.
+/// Pareto front of prefill deployments: device time per prompt and unloaded prefill time.
 template <class Evaluator>
 std::vector<prefill_choice> prefill_front(const plan_request& q,
                                           const pool_choices<Evaluator>& choices) {
@@ -126,9 +127,10 @@ std::vector<prefill_choice> prefill_front(const plan_request& q,
   return pareto_front(all, [](const auto& a, const auto& b) { return dominates(a, b); });
 }
 
-/// Visits pool sizes: decode replicas in powers of two with as much of the load as fits; prefill
-/// replicas 1, and those that balance the decode pool, rounded down and up.
-/// visit(pools, maximum running requests of a decode replica, estimate).
+/// Visits disaggregated services of all sizes. Decode replicas are powers of two, each with as much
+/// of the load as fits in memory. Prefill replicas are 1, and the number that balances the decode
+/// pool, rounded down and up. The call is visit(pools, maximum running requests of a decode
+/// replica, estimate).
 template <class Evaluator, class Visit>
 void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
                  const Visit& visit) {
@@ -148,7 +150,7 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
         load.batch_limit =
             (std::max)(1.0, admitted_sequences(d, load, (std::min)(wanted, capacity)));
         pools.decode.replicas = replicas;
-        // Returns the prefill replicas that balance the decode pool.
+        // Visits one number of prefill replicas. Returns the number that balances the decode pool.
         const auto visit_prefill_count = [&](int count) {
           pools.prefill.replicas = count;
           const auto link = link_of(*q.pools, choices.prefill_device, choices.decode_device,
@@ -175,8 +177,8 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
 
 namespace perfmodel::detail {
 
-/// Evaluation of one candidate. `any_met`: an earlier candidate has met the targets, so that sweeps
-/// end where smaller batch limits cannot.
+/// Evaluation of one candidate. `any_met` states that an earlier candidate has met the targets;
+/// sweeps then end where smaller batch limits cannot meet them.
 template <class Evaluator>
 class candidate_evaluation {
  public:
@@ -184,7 +186,8 @@ class candidate_evaluation {
                        bool any_met)
       : q_(q), c_(c), evaluator_(evaluator), any_met_(any_met) {}
 
-  /// Replicas of one deployment, without and with each speculation.
+  /// Evaluates replicas of one deployment, without speculation and with each of the request's
+  /// speculations.
   plan_evaluation evaluate_replicas() {
     const deployment d =
         deployment_of(q_, *c_.device, *c_.precision, c_.layout, c_.serving_engine, c_.chunk_tokens);
@@ -208,7 +211,8 @@ class candidate_evaluation {
     return std::move(out_);
   }
 
-  /// Disaggregated services of the deployments that fit; `prefills` evaluates the prefill pool.
+  /// Evaluates disaggregated services over all deployments that fit in memory. `prefills` is the
+  /// evaluator of the prefill pool.
   plan_evaluation evaluate_pools(const Evaluator& prefills) {
     if constexpr (Evaluator::predicts) {
       const std::vector<deployment> prefill = fitting_deployments(*c_.prefill_device);
@@ -244,7 +248,7 @@ class candidate_evaluation {
     return p;
   }
 
-  /// Deployments of an accelerator with the engine's token budget.
+  /// Deployments on an accelerator that fit in memory, with the engine's own token budget.
   std::vector<deployment> fitting_deployments(const accelerator& a) const {
     std::vector<deployment> all;
     for (const parallel_layout& l : layouts_of(q_.model, a, q_.gpus)) {
@@ -270,7 +274,8 @@ class candidate_evaluation {
     return !any_met_ || may_meet_with_less(q_, s) || misses.worst() <= 1.0;
   }
 
-  /// Replica counts, each with its batch limits. serve(load) is one replica under its share.
+  /// Evaluates all replica counts, each with its batch limits. serve(load) returns the estimate of
+  /// one replica under its share of the load.
   template <class Serve>
   void sweep_replicas(const deployment& d, std::optional<std::size_t> speculation, double capacity,
                       const Serve& serve) {
@@ -289,8 +294,8 @@ class candidate_evaluation {
     }
   }
 
-  /// Batch limits of a replica count in falling powers of two, until requests queue too long.
-  /// Limits up to `filled` are pruned: more replicas dominate them.
+  /// Evaluates the batch limits of a replica count in falling powers of two, until requests queue
+  /// too long. Limits up to `filled` are pruned: the next larger replica count dominates them.
   template <class Serve>
   void sweep_limits(const deployment& d, const plan_point& replicas, double capacity, double filled,
                     const Serve& serve) {
@@ -327,7 +332,8 @@ class candidate_evaluation {
   plan_evaluation out_{};
 };
 
-/// Every point of a candidate. `evaluators` has one for each accelerator and engine.
+/// Evaluates all points of a candidate. `evaluators` has an evaluator for each accelerator and
+/// engine.
 template <class Evaluators>
 plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
                          const Evaluators& evaluators, bool any_met) {

@@ -1,4 +1,4 @@
-// Evaluators of a plan: a deployment served at its bound, or predicted under a policy.
+// Evaluators of a plan: how a deployment is served, at its bound or predicted under a policy.
 #pragma once
 
 #include <concepts>
@@ -10,7 +10,7 @@
 
 namespace perfmodel::detail {
 
-/// Every engine step at its bound: one pool, without speculation.
+/// Evaluator with every engine step at its bound, for one pool without speculation.
 struct bound_evaluator {
   static constexpr bool predicts = false;
 
@@ -30,7 +30,8 @@ struct bound_evaluator {
   }
 };
 
-/// Every engine step predicted under a policy and its links, as serving does, without its checks.
+/// Evaluator with every engine step predicted under a policy and its links. It computes what
+/// `serving` does, without the checks of its arguments.
 template <class Policy>
 class prediction_evaluator {
  public:
@@ -43,10 +44,10 @@ class prediction_evaluator {
         steady_(decode_pool_policy(policy, e)),
         terms_(engine_terms<double>(policy)) {}
 
-  /// Memoised engine steps of a deployment, for the loads that one thread evaluates.
+  /// Memoised engine steps of a deployment, shared by the loads that one thread evaluates.
   constexpr steps_type steps_of(const deployment& d) const { return {d, policy_, links()}; }
 
-  /// Latencies and throughput without the terms of an engine step.
+  /// Latencies and throughput, without the breakdown of an engine step.
   constexpr serving_estimate serve(const deployment& d, const service_load& l,
                                    steps_type& steps) const {
     return flow_of_service(d, fill_prefix_hit(d, l), terms_, steps);
@@ -62,7 +63,8 @@ class prediction_evaluator {
                                                const speculation& s) const {
     return serving(d, l, s, policy_);
   }
-  /// Disaggregated service that decodes here; `prefills` evaluates its prefill pool.
+  /// Estimate of a disaggregated service with this evaluator for the decode pool and `prefills` for
+  /// the prefill pool.
   constexpr disaggregated_estimate serve_pools(const disaggregated& d, const service_load& l,
                                                const prediction_evaluator& prefills) const {
     const auto prefill = [&](const iteration& i) {
@@ -94,8 +96,8 @@ class prediction_evaluator {
   service_terms terms_;
 };
 
-/// Policy of an accelerator and an engine: one policy for all, or a function of the accelerator, or
-/// of the accelerator and the engine.
+/// Policy of an accelerator and an engine. `policy` is a single policy, a function of an
+/// accelerator, or a function of an accelerator and an engine.
 template <class Policy>
 constexpr decltype(auto) policy_for(const Policy& policy, const accelerator& a, engine e) {
   if constexpr (std::invocable<const Policy&, const accelerator&, engine>) {

@@ -1,4 +1,4 @@
-// Search for the number of GPUs: the limit of a plan doubles until more GPUs stop helping.
+// Search for the number of GPUs: it doubles the limit of a plan until more GPUs no longer help.
 #pragma once
 
 #include <algorithm>
@@ -11,29 +11,31 @@
 
 namespace perfmodel {
 
-/// Limits of a search for the number of GPUs.
+/// Parameters of a search for the number of GPUs. A limit is a value of `plan_request::gpus`.
 struct gpu_count_limits {
-  int first = 1;           ///< limit tried first, doubled from there
+  int first = 1;           ///< limit of the first plan; doubled for each further plan
   int ceiling = 1024;      ///< largest limit tried
   bool until_met = false;  ///< stop at the first limit that meets the targets
 };
 
-/// Plan with its number of GPUs. `result.fewest_gpus` is exact without pools: a plan with a lower
-/// limit has no best.
+/// Plan with the number of GPUs that a search found. Without pools `result.fewest_gpus` is exact: a
+/// plan with fewer GPUs does not meet the targets.
 struct counted_plan {
-  plan_request request{};     ///< `gpus` is the limit of `result`
-  plan_result result{};       ///< plan of the limit with the cheapest best, the largest of equals
+  plan_request request{};  ///< request of `result`; its `gpus` is the limit
+  /// Plan with the cheapest best point over all limits; among equals, that of the largest limit.
+  plan_result result{};
   std::vector<int> limits{};  ///< limits tried, ascending
 };
 
 namespace detail {
 
-/// Cost of a plan's best point; infinite without one.
+/// Cost of the best point of a plan; infinity if no point meets the targets.
 inline double cost_of_best(const plan_result& r) {
   return r.best ? cost_of(r.frontier[*r.best], r.all_priced) : infinity;
 }
 
-/// Whether the larger limit lowers the best cost, or the smallest miss without one, by over 0.1 %.
+/// Whether the plan with more GPUs is better by more than 0.1 %. It is compared by the best cost
+/// or, if neither plan meets the targets, by the smallest miss.
 inline bool more_gpus_help(const plan_result& fewer, const plan_result& more) {
   constexpr double same = 0.999;
   if (more.best) return cost_of_best(more) < same * cost_of_best(fewer);
@@ -42,8 +44,9 @@ inline bool more_gpus_help(const plan_result& fewer, const plan_result& more) {
   return more.nearest_miss < same * fewer.nearest_miss;
 }
 
-/// Bisection for the fewest GPUs between a limit that misses the targets and one that meets them: a
-/// plan without pools tries all that one of fewer GPUs does. With pools fewer may also be cheaper.
+/// Bisects for the fewest GPUs between a limit that misses the targets and one that meets them.
+/// Without pools a plan tries everything that a plan with fewer GPUs tries, so bisection is exact.
+/// With pools a plan with fewer GPUs may even be cheaper; it then replaces the result.
 template <class Plan>
 void find_fewest_gpus(counted_plan& c, std::optional<plan_point>& fewest, const Plan& plan_of) {
   if (!fewest) return;
@@ -68,11 +71,13 @@ void find_fewest_gpus(counted_plan& c, std::optional<plan_point>& fewest, const 
 
 }  // namespace detail
 
-/// Plan of a request without a number of GPUs: plan_of(request) for limits of first, 2 first,
-/// 4 first, ... up to the ceiling. It stops at a limit that meets the targets if its double has no
-/// cheaper best, and without a best after two doublings that leave the smallest miss as it is.
-/// Leaves out: optima behind a doubling that does not help. Errors: those of plan_of; bad limits.
-/// Test: each GPU count on its own.
+/// Plan of a request that states no number of GPUs. plan_of(request) computes the plans for limits
+/// of `first`, 2 x `first`, 4 x `first`, ... up to `ceiling`. If the targets are met, the search
+/// stops when a doubling finds no cheaper best point. If they are not, it stops after two doublings
+/// in a row that do not reduce the smallest miss.
+/// Leaves out: better plans beyond a doubling that does not help.
+/// Errors: those of plan_of; limits out of range.
+/// Test: a plan for each number of GPUs.
 template <class Plan>
 counted_plan search_gpu_count(plan_request q, const gpu_count_limits& limits, const Plan& plan_of) {
   const double ceiling = limits.ceiling;

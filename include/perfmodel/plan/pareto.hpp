@@ -7,15 +7,16 @@
 
 namespace perfmodel::detail {
 
-/// Whether a point of the front dominates `x`: dominates(a, b) is a partial order with equals.
+/// Whether any point of the front dominates `x`. dominates(a, b) is a partial order that also holds
+/// for equal points.
 template <class Point, class Candidate, class Dominates>
 bool is_dominated(const std::vector<Point>& front, const Candidate& x, const Dominates& dominates) {
   return std::any_of(front.begin(), front.end(),
                      [&](const Point& known) { return dominates(known, x); });
 }
 
-/// Adds a point that no point of the front dominates, and removes the points that it dominates.
-/// Returns whether it was added. The first of equal points stays.
+/// Adds `x` unless a point of the front dominates it, and removes the points that `x` dominates.
+/// Returns whether it was added. Among equal points the first stays.
 template <class Point, class Dominates>
 bool add_to_front(std::vector<Point>& front, Point x, const Dominates& dominates) {
   if (is_dominated(front, x, dominates)) return false;
@@ -24,8 +25,8 @@ bool add_to_front(std::vector<Point>& front, Point x, const Dominates& dominates
   return true;
 }
 
-/// The Pareto front of a list, in its order.
-/// Test: random points against all pairs.
+/// Pareto front of a list of points, in the order of the list.
+/// Test: random points, compared with a test of all pairs.
 template <class Point, class Dominates>
 std::vector<Point> pareto_front(const std::vector<Point>& points, const Dominates& dominates) {
   std::vector<Point> front;

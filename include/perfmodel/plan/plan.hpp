@@ -1,4 +1,4 @@
-// Plans: the deployments that serve a load, their Pareto front of cost and latency.
+// Plans: deployments that serve a load, and their Pareto front of cost and latency.
 #pragma once
 
 #include <concepts>
@@ -17,10 +17,14 @@
 
 namespace perfmodel {
 
-/// Executor of a plan on the caller's thread: collect(i, evaluate(i, any_met)) for i = 0 .. count -
-/// 1. `any_met` is what collect returned last: whether a candidate has met the targets, a hint that
-/// shortens later evaluations. Another executor may evaluate on several threads and with an older
-/// hint. It collects in this order on the caller's thread, where it throws what evaluate(i) threw.
+/// Executor that evaluates the candidates of a plan one after the other on the caller's thread. For
+/// i = 0 .. count - 1 it calls evaluate(i, any_met), then collect(i, its result). collect returns
+/// whether any candidate has met the targets yet. The next evaluate receives this as `any_met`, a
+/// hint that shortens its work.
+///
+/// A user-defined executor may call evaluate on several threads, and with an older hint. It must
+/// call collect in order of i on the caller's thread, and must rethrow there what evaluate(i)
+/// threw.
 struct serial_executor {
   template <class Evaluate, class Collect>
   void operator()(std::size_t count, const Evaluate& evaluate, const Collect& collect) const {
@@ -35,7 +39,7 @@ struct no_progress {
   void operator()(long) const {}
 };
 
-// A call of evaluate and of collect, to check an executor.
+// Types of evaluate and collect, with which the concept checks an executor.
 struct evaluate_call {
   plan_evaluation operator()(std::size_t, bool) const;
 };
@@ -46,8 +50,9 @@ template <class Executor>
 concept plan_executor =
     std::invocable<const Executor&, std::size_t, const evaluate_call&, const collect_call&>;
 
-/// Plan of a request in three loops: enumerate the candidates, evaluate each, collect the front.
-/// make_evaluator(accelerator, engine) returns how a deployment is served.
+/// Computes a plan in three steps: enumerate the candidates, evaluate each, and collect the Pareto
+/// front. make_evaluator(accelerator, engine) returns the evaluator of a deployment (bound or
+/// prediction).
 template <class Evaluator, class Make, class Executor, class Progress>
 plan_result search_plan(const plan_request& q, const plan_scope& scope, const Make& make_evaluator,
                         const Executor& executor, Progress& progress) {
@@ -72,14 +77,15 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
 
 }  // namespace detail
 
-/// Pareto front of cost and inter-token latency over every deployment on up to `gpus` devices of
-/// each accelerator, at its bound. Choices: precisions, tensor, pipeline, expert and data
-/// parallelism, replicas, batch limits. Formats without support, layouts without memory and long
-/// queueing are rejections with a reason, not errors. `progress(count)` is called every 256
-/// evaluations.
-/// Errors: an invalid request; quantiles, speculation or pools, which have no bound.
-/// Tests: no point of the front dominates another; every feasible point is dominated by or on it;
-/// more devices never raise the best cost at equal targets; equal results of every executor.
+/// Plan with every deployment at its bound: the Pareto front of cost and inter-token latency over
+/// all deployments on at most `gpus` devices of each accelerator. Choices: precisions, tensor,
+/// pipeline, expert and data parallelism, replicas, and batch limits. Unsupported formats, layouts
+/// that do not fit in memory, and long queueing are rejections with a reason, not errors.
+/// `progress(count)` is called every 256 evaluations.
+/// Errors: an invalid request; percentiles, speculation or pools, which have no bound.
+/// Tests: no point of the front dominates another; every feasible point is on the front or
+/// dominated by it; at equal targets more devices never raise the best cost; all executors give
+/// equal results.
 template <detail::plan_executor Executor = serial_executor, class Progress = detail::no_progress>
 plan_result plan_bound(const plan_request& q, const Executor& executor = {},
                        Progress progress = {}) {
@@ -90,13 +96,14 @@ plan_result plan_bound(const plan_request& q, const Executor& executor = {},
   return detail::search_plan<detail::bound_evaluator>(q, scope, make, executor, progress);
 }
 
-/// Pareto front over deployments predicted as by serving. Further choices: engines, token budgets,
-/// speculation, and disaggregated pools of one or two accelerators, at the sum of their prices.
-/// `policy` is one policy, a function of an accelerator, or a function of an accelerator and an
-/// engine such as calibrated_for, which makes every engine of the accelerator a choice. An executor
-/// with threads calls policies from several threads.
-/// Tests: each point equals serving, also with pools and speculation; the engine of the best point
-/// is that of the best plan by engine; more choices never raise the cost.
+/// Plan with every deployment predicted as by `serving`: the Pareto front of cost and inter-token
+/// latency. Its choices are those of plan_bound and also engines, token budgets, speculation, and
+/// disaggregated pools. Pools may have two accelerators; the cost is the sum of both. `policy` is
+/// one policy, a function of an accelerator, or a function of an accelerator and an engine like
+/// calibrated_for. With the last, every engine of the accelerator is a choice. An executor with
+/// threads calls policies from several threads.
+/// Tests: each point equals `serving`, also with pools and speculation; the best point over all
+/// engines equals the best of the plans for each engine; more choices never raise the cost.
 template <class Policy, detail::plan_executor Executor = serial_executor,
           class Progress = detail::no_progress>
 plan_result plan(const plan_request& q, const Policy& policy, const Executor& executor = {},
@@ -115,7 +122,7 @@ plan_result plan(const plan_request& q, const Policy& policy, const Executor& ex
   };
   return detail::search_plan<evaluator>(q, scope, make, executor, progress);
 }
-/// Say which: plan_bound(request), or plan(request, policy).
+/// A plan needs a policy: plan(request, policy). For bounds call plan_bound(request).
 plan_result plan(const plan_request& q) = delete;
 
 }  // namespace perfmodel

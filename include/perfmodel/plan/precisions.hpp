@@ -1,4 +1,4 @@
-// Precisions of a plan from the formats of a checkpoint.
+// Precisions of a plan, from the number formats of a checkpoint.
 #pragma once
 
 #include <cmath>
@@ -28,7 +28,8 @@ inline std::string storage_name(const storage_format& s) {
   return name + " g" + std::to_string(group);
 }
 
-/// Name of a checkpoint's precision: weights, experts in another format, 8-bit KV cache.
+/// Name of a checkpoint's precision: the format of its weights, of its experts if that differs, and
+/// of its KV cache if below 16 bits.
 inline label precision_name(const weight_storage& w, const storage_format& kv) {
   std::string name = storage_name(w.linear);
   if (w.linear.bits() >= 16.0 && w.experts.bits() < 16.0) {
@@ -40,7 +41,7 @@ inline label precision_name(const weight_storage& w, const storage_format& kv) {
   return label::shortened(name);
 }
 
-/// Precision in which an engine runs a checkpoint on an accelerator. Weights of 16 and 32 bits run
+/// Precision in which an engine runs a checkpoint on an accelerator. Weights of 16 or 32 bits run
 /// in the 16-bit format of the accelerator.
 inline plan_precision checkpoint_precision(const accelerator& a, engine e,
                                            const weight_storage& stored,
@@ -64,9 +65,11 @@ inline bool are_equal(const plan_precision& x, const plan_precision& y) {
 
 }  // namespace detail
 
-/// Precisions of a checkpoint in the formats `stored` and `kv`: activations and KV cache of
-/// engine_formats_of for each engine and accelerator. One precision if all agree; else one for each
-/// accelerator or engine. `is_predicted`: every engine of an accelerator if the request names none.
+/// Precisions of a checkpoint with weights in the formats `stored` and a KV cache in `kv`. For each
+/// engine and accelerator, engine_formats_of gives the formats of activations and KV cache. The
+/// result is one precision if all of these agree, else one for each accelerator or engine. The
+/// engines are the request's; if it names none, `is_predicted` tries every engine of an
+/// accelerator.
 /// Test: bf16 on V100 and H100; fp8 on A100 and H100; gpt-oss under three engines.
 inline std::vector<plan_precision> checkpoint_precisions(const plan_request& q,
                                                          const weight_storage& stored,

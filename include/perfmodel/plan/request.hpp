@@ -1,4 +1,4 @@
-// Request of a deployment plan: load, targets and the choices to try.
+// Request of a deployment plan: the load, the targets, and the choices to try.
 #pragma once
 
 #include <concepts>
@@ -8,19 +8,20 @@
 
 namespace perfmodel {
 
-/// Formats of a deployment: weights, activations and KV cache. An engine that runs a checkpoint in
-/// formats of its own has a precision of its own.
+/// Number formats of a deployment: weights, activations and KV cache. If an engine runs a
+/// checkpoint in other formats than the rest, it has a precision of its own (`only_engine`).
 struct plan_precision {
   label name{};
   weight_storage weights = number_format::bf16;
   number_format activations = number_format::bf16;
   storage_format kv = number_format::bf16;
   std::optional<number_format> expert_activations{};
-  std::optional<engine> only_engine{};  ///< none: any engine
-  label only_accelerator{};             ///< empty: any accelerator
+  std::optional<engine> only_engine{};  ///< engine that uses it; empty: any
+  label only_accelerator{};             ///< accelerator that uses it; empty: any
 };
 
-/// Default precisions of a plan. Leaves out: the effect of a format on output quality.
+/// Precisions that a plan tries by default.
+/// Leaves out: the effect of a format on the quality of outputs.
 inline std::vector<plan_precision> common_precisions() {
   return {
       {"bf16", number_format::bf16, number_format::bf16, number_format::bf16},
@@ -36,34 +37,40 @@ inline std::vector<plan_precision> common_precisions() {
   };
 }
 
-/// Disaggregated serving: a prefill pool and a decode pool. Without a link the KV cache crosses the
-/// fabric if it joins both pools, else the slower host link, with a network behind it.
+/// Choices of disaggregated serving, with a prefill pool and a decode pool. If `link` is empty, KV
+/// caches cross the fabric if it connects both pools, else the slower of the two host links
+/// (default_cache_link).
 struct plan_pools {
   std::optional<cache_link> link{};
   bool first_token_from_decode = false;
-  std::vector<accelerator> prefill_accelerators{};  ///< in addition to the decode accelerator
+  /// Accelerators of prefill pools, in addition to that of the decode pool.
+  std::vector<accelerator> prefill_accelerators{};
 };
 
-/// Request of a plan: serve the whole `load` on at most `gpus` devices of one accelerator within
-/// the targets. Both pools of a disaggregated service count against `gpus`.
+/// Request of a plan: deployments that serve the whole `load` within the targets. Each uses at most
+/// `gpus` devices of one accelerator model. In a disaggregated service both pools count against
+/// `gpus`, and the prefill pool may use another accelerator model.
 struct plan_request {
   std::vector<accelerator> accelerators{};
   transformer model{};
   int gpus = 8;
   service_load load{};
-  service_targets targets{};                     ///< shares of requests from 0.5 to 0.999
-  duration<> max_queueing_time = 60.0 * second;  ///< largest mean admission delay
+  service_targets targets{};  ///< latency targets; percentiles from 0.5 to 0.999
+  /// Maximum of the mean `serving_estimate::wait`.
+  duration<> max_queueing_time = 60.0 * second;
   /// Largest share of requests that queue for KV memory or for one of the maximum running requests
   /// (`serving_estimate::queued`); 1: no limit.
   double queued_limit = 1.0;
   std::vector<plan_precision> precisions = common_precisions();
-  std::optional<double> utilization{};  ///< `deployment::utilization`
+  std::optional<double> utilization{};  ///< sets `deployment::utilization`
   std::optional<bytes<>> activation_bytes{};
   std::optional<bytes<>> runtime_bytes{};
-  std::vector<engine> engines{};  ///< empty: `engines_on(accelerator)` for a policy by engine
+  /// Engines to try. If empty: every engine of the accelerator for a policy that is a function of
+  /// the engine, else `engine::none`.
+  std::vector<engine> engines{};
   engine_limits limits{};
-  /// Token budgets of an engine step, in addition to the default of an engine with chunked prefill.
-  /// Predictions only, like `speculations` and `pools`.
+  /// Token budgets of an engine step to try with chunked prefill, in addition to the engine's
+  /// default. Like `speculations` and `pools`, only a prediction uses them, not a bound.
   std::vector<double> chunk_budgets{512.0, 2048.0, 8192.0};
   std::vector<speculation> speculations{};  ///< tried in addition to plain decoding
   std::optional<plan_pools> pools{};        ///< tried in addition to one pool
@@ -88,7 +95,7 @@ inline void check_plan_pools(const plan_pools& pools) {
   }
 }
 
-/// Checks a request; a template, so that only a program that plans compiles it.
+/// Checks a request. It is a template so that only programs that plan compile it.
 template <std::same_as<plan_request> Request>
 void check_request(const Request& q) {
   if (q.accelerators.empty()) fail(error_code::out_of_range, "accelerators: give at least one");
@@ -111,6 +118,7 @@ void check_request(const Request& q) {
   checked(q.model);
 }
 
+/// Accelerator of this name; null if there is none.
 inline const accelerator* find_accelerator(const std::vector<accelerator>& all, const label& name) {
   for (const accelerator& a : all) {
     if (a.name == name) return &a;
@@ -118,7 +126,7 @@ inline const accelerator* find_accelerator(const std::vector<accelerator>& all, 
   return nullptr;
 }
 
-/// Refuses options without a bound: quantiles, speculative decoding and disaggregation.
+/// Refuses options that have no bound: percentiles, speculative decoding and disaggregation.
 inline void check_bound_request(const plan_request& q) {
   if (q.targets.has_percentiles()) {
     fail(error_code::inconsistent,

@@ -1,4 +1,4 @@
-// Result of a plan: the Pareto front, the rejections, and the deployment behind each point.
+// Result of a plan: the Pareto front, the rejected candidates, and the deployment of each point.
 #pragma once
 
 #include <concepts>
@@ -13,60 +13,74 @@ namespace perfmodel {
 struct plan_pool {
   parallel_layout layout{};
   int replicas = 1;
-  label accelerator{};  ///< empty: accelerator of the decode pool
+  label accelerator{};  ///< empty: that of the decode pool
 };
 
-/// Deployment of a plan. With a prefill pool, `accelerator`, `layout` and `replicas` are those of
-/// the decode pool.
+/// One candidate of a plan: what is deployed, and its predicted performance and cost. If there is a
+/// prefill pool, `accelerator`, `layout` and `replicas` describe the decode pool.
 struct plan_point {
   label accelerator{};
   plan_precision precision{};
   engine serving_engine = engine::none;
   parallel_layout layout{};
-  std::optional<double> chunk_tokens{};  ///< token budget of an engine step; none: the engine's
-  std::optional<std::size_t> speculation_index{};  ///< in `plan_request::speculations`
-  std::optional<plan_pool> prefill{};              ///< none: one pool
+  /// Token budget of an engine step; empty: the engine's.
+  std::optional<double> chunk_tokens{};
+  /// Index in `plan_request::speculations`; empty: no speculation.
+  std::optional<std::size_t> speculation_index{};
+  std::optional<plan_pool> prefill{};  ///< empty: one pool that prefills and decodes
   int replicas = 1;
-  int gpus = 1;                       ///< devices in use, in both pools
-  double batch_limit = 0;             ///< maximum running requests of a replica
-  serving_estimate serving{};         ///< one replica; with a prefill pool the whole service
+  int gpus = 1;            ///< devices of all replicas and both pools
+  double batch_limit = 0;  ///< maximum running requests of a replica
+  /// Estimate of one replica; with a prefill pool, of the whole service.
+  serving_estimate serving{};
   token_rate<> output_rate{};         ///< output tokens per second of all replicas
   duration<> gpu_time_per_million{};  ///< device time per million output tokens
-  std::optional<money<>> cost_per_million{};  ///< none: a price is missing
+  /// Cost of a million output tokens; empty if a price is missing.
+  std::optional<money<>> cost_per_million{};
   bool meets_targets = true;
 };
 
-/// Rejected candidates of one accelerator, precision and reason, with the nearest to feasible.
+/// Rejected candidates with the same accelerator, precision and reason. `layout`, `needed` and
+/// `available` are those of the candidate that is nearest to feasible.
 struct plan_rejection {
   label accelerator{};
   label precision{};
   parallel_layout layout{};
   std::string reason{};
   const char* unit = "";
-  double needed = 0;
-  double available = 0;
-  long count = 0;
+  double needed = 0;     ///< amount that the reason is about, in `unit`
+  double available = 0;  ///< its limit, in `unit`
+  long count = 0;        ///< number of candidates
 };
 
-/// Plan: `frontier` is the Pareto front of cost and inter-token latency, cheapest first, over the
-/// points within the targets, or over all points if none is.
+/// Result of a plan. `frontier` is the Pareto front of cost and inter-token latency, cheapest point
+/// first. It holds only points that meet the targets, or any feasible points if none meets them.
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
-  long evaluated = 0;
-  long pruned = 0;  ///< candidates dominated before evaluation, neither evaluated nor feasible
+  long evaluated = 0;  ///< points evaluated: a candidate at one size
+  /// Candidates skipped because another dominates them; counted in neither `evaluated` nor
+  /// `feasible`.
+  long pruned = 0;
+  /// Evaluated points that fit in memory, within the limits of queueing.
   long feasible = 0;
-  bool all_priced = true;                     ///< false: cost is device time
-  std::optional<std::size_t> best{};          ///< index of the cheapest point within the targets
-  std::optional<plan_point> nearest_point{};  ///< without a best: the smallest worst miss
-  double nearest_miss = 1.0;  ///< worst ratio of a latency of that point to its target
-  /// Point within the targets on the fewest GPUs; of equals the cheapest evaluated.
+  /// False if a price is missing; the cost is then device time.
+  bool all_priced = true;
+  /// Index in `frontier` of the cheapest point that meets the targets; empty if no point does.
+  std::optional<std::size_t> best{};
+  /// Point nearest to the targets: its largest miss is the smallest. Only if `best` is empty.
+  std::optional<plan_point> nearest_point{};
+  /// Largest miss of `nearest_point`: a latency / its target, or queueing / its limit.
+  double nearest_miss = 1.0;
+  /// Point that meets the targets with the fewest GPUs. Among points with equal GPUs it is the
+  /// cheapest.
   std::optional<plan_point> fewest_gpus{};
 };
 
 namespace detail {
 
-/// Deployment of a request with a precision, layout, engine and token budget.
+/// Deployment of a model on an accelerator with a precision, layout, engine and token budget. The
+/// other fields are those of the request.
 inline deployment deployment_of(const plan_request& q, const accelerator& a,
                                 const plan_precision& f, const parallel_layout& l, engine e,
                                 const std::optional<double>& chunk_tokens) {
@@ -86,7 +100,7 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .limits = limits};
 }
 
-/// Speculation on a deployment: a draft model has its devices and its layout.
+/// Speculation on a deployment. A draft model runs on the same devices in the same layout.
 inline speculation speculation_for(speculation s, const deployment& d) {
   if (s.draft) {
     s.draft->device = d.device;
@@ -95,7 +109,8 @@ inline speculation speculation_for(speculation s, const deployment& d) {
   return s;
 }
 
-/// Link between pools of `devices` GPUs in total: the request's, else default_cache_link.
+/// Link between two pools with `devices` GPUs in total: the request's if stated, else
+/// default_cache_link.
 inline std::optional<cache_link> link_of(const plan_pools& pools, const accelerator& prefill,
                                          const accelerator& decode, int devices) {
   if (pools.link) return pools.link;
@@ -104,6 +119,7 @@ inline std::optional<cache_link> link_of(const plan_pools& pools, const accelera
   return link->link;
 }
 
+/// Accelerator of a point (of the decode pool, if there is a prefill pool).
 inline const accelerator& accelerator_of(const plan_request& q, const plan_point& p) {
   if (const accelerator* a = find_accelerator(q.accelerators, p.accelerator)) return *a;
   fail(error_code::unknown_accelerator, "this point is not of this request");
@@ -120,12 +136,14 @@ inline const accelerator& prefill_accelerator_of(const plan_request& q, const pl
 
 }  // namespace detail
 
-/// Deployment of a point, to evaluate or explain it again; with a prefill pool the decode pool's.
+/// Deployment of a point, to evaluate or explain it again. If there is a prefill pool, it is the
+/// deployment of the decode pool.
 inline deployment deployment_of(const plan_request& q, const plan_point& p) {
   return detail::deployment_of(q, detail::accelerator_of(q, p), p.precision, p.layout,
                                p.serving_engine, p.chunk_tokens);
 }
-/// Pools of a point with a prefill pool.
+/// Both pools of a point that has a prefill pool.
+/// Errors: a point with one pool.
 inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
   const deployment d = deployment_of(q, p);
   if (!p.prefill || !q.pools) {
@@ -143,8 +161,8 @@ inline disaggregated pools_of(const plan_request& q, const plan_point& p) {
 
 namespace detail {
 
-/// Load of a disaggregated service, which has no preemption and no batching wait, and no scheduler
-/// that mixes prefill and decode.
+/// Load of a disaggregated service: the request's without preemption, batching wait and scheduler,
+/// since prefill and decode share no step.
 inline service_load load_of_pools(const plan_request& q) {
   service_load l = q.load;
   l.preemption_mode.reset();
@@ -155,8 +173,8 @@ inline service_load load_of_pools(const plan_request& q) {
 
 }  // namespace detail
 
-/// Load of one replica of a point; with a prefill pool the whole load. Points with a prefill pool
-/// or speculation admit requests up to the KV-cache capacity, without preemption.
+/// Load of one replica of a point; with a prefill pool, the whole load. Points with a prefill pool
+/// or speculation have no preemption: they admit requests only up to the KV-cache capacity.
 inline service_load load_of(const plan_request& q, const plan_point& p) {
   service_load share = p.prefill ? detail::load_of_pools(q) : per_replica(q.load, p.replicas);
   if (p.speculation_index) share.preemption_mode.reset();
@@ -164,17 +182,19 @@ inline service_load load_of(const plan_request& q, const plan_point& p) {
   if (p.chunk_tokens) share.chunk_tokens = p.chunk_tokens;
   return share;
 }
-/// Speculation of a point. Errors: a point without speculation.
+/// Speculation of a point.
+/// Errors: a point without speculation.
 inline speculation speculation_of(const plan_request& q, const plan_point& p) {
   if (!p.speculation_index || *p.speculation_index >= q.speculations.size()) {
     detail::fail(error_code::inconsistent, "this point has no speculation");
   }
   return detail::speculation_for(q.speculations[*p.speculation_index], deployment_of(q, p));
 }
-/// Lower bound of a point: serving_bound of its deployment, its pools or its speculation, with the
-/// scope of `plan_point::serving`.
+/// Best case of a point: no latency can be lower and no throughput higher. It is the serving_bound
+/// of the point's deployment, pools or speculation. The estimate is that of one replica or, with a
+/// prefill pool, of the whole service, like `plan_point::serving`.
 /// Errors: a point of another request.
-/// Test: on random plans no latency of a point is below its bound, and no throughput above.
+/// Test: on random plans no latency of a point is below its bound, and no throughput is above it.
 template <std::same_as<plan_point> Point>
 serving_estimate bound_of_point(const plan_request& q, const Point& p) {
   const auto l = load_of(q, p);
@@ -185,15 +205,17 @@ serving_estimate bound_of_point(const plan_request& q, const Point& p) {
 
 namespace detail {
 
-/// Largest output rate of a point by its bound, if the prediction exceeds it. The bound has no
-/// memory limit, since admission depends on the memory that an engine has. Leaves out: open loops,
-/// where throughput is the arrival rate and the bound queues prefills one at a time.
-/// Test: tests/unit/plan_phantoms.cpp, a policy above the data sheet.
+/// Detects predictions that are too good: returns the bound of a point's output rate if the
+/// prediction exceeds it, else nothing. A prediction may admit more sequences than the bound, which
+/// reserves memory for whole outputs. The bound is therefore computed with unlimited memory.
+/// Leaves out: open loops, where throughput is the arrival rate and the bound queues prefills one
+/// at a time.
+/// Test: tests/unit/plan_phantoms.cpp, a policy that is faster than the data sheet.
 template <std::same_as<plan_point> Point>
 std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p) {
   if (!q.load.is_closed()) return std::nullopt;
   const auto lift_memory_limit = [](auto& d) { d.device.dram.capacity = 1e15 * byte; };
-  // The prefix-cache hits are those of the real memory.
+  // The prefix-cache hits are those with the real memory.
   const auto computed_load = [&](const auto& d) {
     auto l = resolve_prefix_hit(d, load_of(q, p));
     l.shared = {};

@@ -1,4 +1,5 @@
-// Solver for Little's law on the decode batch: the batch b at which f(b) = b.
+// Solver for the mean decode batch: the batch b with f(b) = b, where f(b) is the number of
+// sequences in flight by Little's law.
 #pragma once
 
 #include <array>
@@ -8,17 +9,19 @@
 
 namespace perfmodel::detail {
 
-/// Search for the fixed point f(b) = b, 0 < b <= `largest`, where f(b) is the number of sequences
-/// in flight (arrival rate times residence time) at a decode batch of b.
-/// Over ln b, ln(f(b) / b) is close to a line. The search grows b until f(b) < b. It then closes in
-/// by inverse quadratic interpolation of the last three points, and by bisection where two of these
-/// did not halve the residual. Bisection converges for any f. Where f jumps past b, the result is
-/// the upper side, at which no queue grows.
-/// Step times are discontinuous, so several fixed points may exist. A finite `resolution` selects
-/// the lowest, which a service reaches from empty: inf{b : f(b) <= b}. It never decreases when f
-/// increases, whatever the shape of f. From 1 the search climbs by factors 2^(1/8), past all b
-/// below f(b): as f rises, none of them is a fixed point (Tarski). It then bisects down to a ratio
-/// of `resolution`, at the same batches for every f and every `largest`, and closes in.
+/// Search for the fixed point f(b) = b with 0 < b <= `largest`. f(b) is the number of sequences in
+/// flight (arrival rate x time in service) if the decode batch is b. f need not be monotone.
+///
+/// Default: the search increases b until f(b) < b. It then narrows the bracket by inverse quadratic
+/// interpolation of ln(f(b) / b), which is almost linear in ln b. It bisects whenever the last two
+/// steps did not halve the residual, and therefore converges for any f. Where f jumps across b, the
+/// result is the upper end of the bracket, at which no queue grows.
+///
+/// With a finite `resolution`: step times are discontinuous, so several fixed points may exist. The
+/// result is the lowest, inf{b : f(b) <= b}, which a service reaches from an empty state. It never
+/// decreases when f increases. The search climbs from 1 by factors of 2^(1/8) and skips all b below
+/// f(b). For a rising f none of the skipped values is a fixed point (Tarski). It then bisects to a
+/// ratio of `resolution` on a grid that does not depend on f or `largest`, and ends as by default.
 /// Source: Brent, "Algorithms for Minimization without Derivatives", 1973, section 4.2; Tarski, "A
 /// lattice-theoretical fixpoint theorem and its applications", 1955.
 /// Test: tests/unit/balance.cpp, tests/unit/balanced_batch.cpp.
@@ -27,9 +30,11 @@ class balance_search {
   constexpr explicit balance_search(double largest, double resolution = infinity)
       : largest_(largest), resolution_(resolution), guess_(scalar_min(1.0, largest)) {}
 
+  /// Batch at which the caller evaluates f next; the fixed point once `done()`.
   constexpr double guess() const { return guess_; }
   constexpr bool done() const { return done_; }
 
+  /// Takes f(guess()) and chooses the next guess.
   constexpr void learn(double in_flight) {
     if (done_) return;
     const double excess = in_flight - guess_;
@@ -58,10 +63,10 @@ class balance_search {
  private:
   struct point {
     double batch = 1.0;
-    double ratio = infinity;  ///< ln (in_flight / batch)
+    double ratio = infinity;  ///< ln(f(batch) / batch), the residual
   };
 
-  /// Climbs to the next factor, or to the last one below f(b).
+  /// Multiplies the guess by 2^(1/8), repeatedly while it stays below f(b).
   constexpr void climb(double in_flight) {
     constexpr double power = 1.0905077326652577;
     do {
@@ -69,11 +74,13 @@ class balance_search {
     } while (top_ * power <= in_flight && top_ < largest_);
     guess_ = scalar_min(top_, largest_);
   }
+  /// Increases the guess while no upper bracket is known.
   constexpr void grow(double in_flight) {
     const double next = interpolated();
     const double doubled = scalar_max(in_flight, 2.0 * guess_);
     guess_ = scalar_min(largest_, next > in_flight && next < 8.0 * doubled ? next : doubled);
   }
+  /// Chooses the next guess inside the bracket from `below_` to `above_`.
   constexpr void close_in(double in_flight) {
     const double next = steps_ == 1 ? in_flight : interpolated();
     guess_ = next > below_ && next < above_ ? next : 0.5 * (below_ + above_);
@@ -83,13 +90,14 @@ class balance_search {
     }
   }
 
-  static constexpr double size(double x) { return x < 0.0 ? -x : x; }
+  static constexpr double magnitude(double x) { return x < 0.0 ? -x : x; }
 
-  /// Root by interpolation of the last three points, or of two; not a number if the residual did
-  /// not halve.
+  /// Root of the residual ln(f(b) / b), by inverse interpolation of the last three points, or of
+  /// two if three leave the bracket. Returns not-a-number if the last two steps did not halve the
+  /// residual.
   constexpr double interpolated() const {
     const auto& [a, b, c] = seen_;
-    if (steps_ < 2 || size(a.ratio) > 0.5 * size(c.ratio)) return not_a_number;
+    if (steps_ < 2 || magnitude(a.ratio) > 0.5 * magnitude(c.ratio)) return not_a_number;
     const double to_b = math::log(b.batch / a.batch), to_c = math::log(c.batch / a.batch);
     const double by_two = to_b * a.ratio / (a.ratio - b.ratio);
     const double by_three = to_b * a.ratio / (b.ratio - a.ratio) * c.ratio / (b.ratio - c.ratio) +
@@ -103,12 +111,13 @@ class balance_search {
   double guess_;
   std::array<point, 3> seen_{};
   double below_ = 0.0, above_ = infinity;
-  double top_ = 1.0;  ///< upper end of the bisection, which may exceed `largest`
+  double top_ = 1.0;  ///< upper end of the bisection; may exceed `largest_`
   int steps_ = 0;
   bool done_ = false;
 };
 
-/// Fixed point of every lane. Each evaluation in_flight(batch) serves all lanes at once.
+/// Fixed points for all lanes (the values of a vector scalar), one search per lane. One call of
+/// in_flight(batch) evaluates f in all lanes.
 template <Scalar T, class InFlight, class EndOf>
 constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest,
                                                                 const InFlight& in_flight,
@@ -134,10 +143,10 @@ constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest
   return batch;
 }
 
-/// The fixed point b = in_flight(b), at most `largest`. An interval is solved at both ends. A
-/// scalar with derivatives takes one step of Newton's method from the root, which carries them
-/// (implicit function theorem). A derivation takes the root as given. `resolution`: see
-/// balance_search.
+/// The fixed point b = in_flight(b), at most `largest`. An interval is solved at both of its ends.
+/// A dual number does one Newton step from the root, so that the result has its derivatives
+/// (implicit function theorem). The scalar that records formulas records the root as a constant.
+/// `resolution`: see balance_search.
 template <Scalar T, class InFlight>
 constexpr T balanced_batch(const T& largest, const InFlight& in_flight,
                            double resolution = infinity) {

@@ -1,4 +1,5 @@
-// Bound of a service under load: each engine step at its roofline bound, prefill perfectly mixed.
+// Bound of a service under load: each engine step takes its roofline bound, and prefill is spread
+// perfectly evenly across steps.
 #pragma once
 
 #include <perfmodel/laws/metrics.hpp>
@@ -15,9 +16,11 @@ namespace perfmodel {
 
 namespace detail {
 
-/// Mean iteration at batch B: B decode tokens, each halfway through its output, and I / O uncached
-/// prompt tokens for each of the `others` a request meets. That is the prefill per output token of
-/// a steady state. Chunks have the cached prefix and half of the rest of their prompt before them.
+/// Mean engine step at batch B. It decodes B tokens, each at half of its output. For each of the
+/// `others` (other requests that a request meets), it also prefills I / O tokens. I is the number
+/// of uncached prompt tokens and O that of output tokens; I / O is the prefill per output token in
+/// steady state. The context before a chunk is the cached prefix and half of the rest of the
+/// prompt.
 template <Scalar T>
 constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, const T& batch,
                                             const T& others) {
@@ -34,14 +37,14 @@ constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, cons
   return i;
 }
 
-/// Engine steps of a prompt under a chunk budget.
+/// Number of engine steps that prefill one prompt under the load's chunk budget.
 template <Scalar T>
 constexpr T chunk_iterations(const basic_deployment<T>& d, const basic_service_load<T>& l) {
   return pipelined_chunk_steps(named("chunks", chunks_of(l)), d.layout.pipeline);
 }
 
-/// Time from the first step of a prompt to its first token: one prefill, or its chunks in steps
-/// that also decode `others`.
+/// Time from the first engine step of a prompt to its first token. It is the time `whole_prompt` of
+/// one prefill or, with a chunk budget, of chunks in steps that also decode `others` sequences.
 template <Scalar T, class EstimateStep>
 constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                        const T& others, const duration<T>& whole_prompt,
@@ -54,17 +57,17 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
   return chunk_iterations(d, l) * estimate_step(mixed).time;
 }
 
-/// Limit of a closed loop with a chunk budget. A request is in service for n = chunks + O - 1
-/// steps. Each data-parallel group and pipeline stage takes one chunk per step, so n chunk / I
-/// requests fill all of them, and more requests only queue. A share (O - 1) / n of the other
-/// requests decodes.
-/// Leaves out: a prompt that does not fill its chunks (1 % of throughput), and one that needs a
-/// further chunk (0.2 % of E2E): docs/laws/research/serving.md.
+/// Limits of a closed loop under a chunk budget. A request is in service for n = chunks + O - 1
+/// steps, with O output tokens. Each data-parallel group and pipeline stage takes one chunk per
+/// step. n chunk / I requests (I uncached prompt tokens) fill all these chunks; more requests only
+/// queue. A share (O - 1) / n of the other requests decodes, and the rest prefills.
+/// Leaves out: a prompt that does not fill its chunks (1 % of throughput); a prompt that needs one
+/// more chunk (0.2 % of E2E). See docs/laws/research/serving.md.
 /// Test: requests in service, by hand; tests/property/order_serving.cpp.
 template <Scalar T>
 struct chunked_loop {
-  T max_running = T(infinity);
-  T decoding_share = T(1.0);  ///< share of other requests that decode
+  T max_running = T(infinity);  ///< requests that fill all chunks
+  T decoding_share = T(1.0);    ///< share of the other requests that decode
 };
 template <Scalar T>
 constexpr chunked_loop<T> chunked_loop_of(const basic_deployment<T>& d,
@@ -76,9 +79,9 @@ constexpr chunked_loop<T> chunked_loop_of(const basic_deployment<T>& d,
   return {iterations * chunks * *l.chunk_tokens / uncached_tokens(l), decode_steps / iterations};
 }
 
-/// Closed loop of B requests in service: a request meets B - 1 others, and the rest queues by
-/// Little's law. The first B requests of a run meet no prefill while they decode, and static
-/// batches admit none.
+/// Computes the bound of a closed loop with B requests in service. A request meets B - 1 others;
+/// requests beyond B queue, by Little's law. In a run, the first B requests meet no prefill while
+/// they decode. Static batches admit no request while they decode.
 template <Scalar T, class EstimateStep>
 constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
                             const basic_service_load<T>& l, const T& max_running,
@@ -101,8 +104,8 @@ constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment
   s.ttft = named("time to first token", s.wait + first);
 }
 
-/// Wait of an M/D/1 queue. An overloaded queue has no steady state; the wait at a utilisation of 1
-/// - 1e-6 stands for it, so that overload is never faster than the bound.
+/// Wait of an M/D/1 queue. An overloaded queue has no steady state. The wait at a utilisation of
+/// 1 - 1e-6 replaces it, so that an overloaded prediction is never faster than its bound.
 template <Scalar T>
 constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
                                           const duration<T>& service) {
@@ -110,7 +113,8 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
   return q.feasible ? q.wait : duration<T>(full / (1.0 - full) / 2.0 * service);
 }
 
-/// Open loop: a random arrival meets all B requests, with B = rate O ITL(B).
+/// Computes the bound of an open loop. A random arrival meets all B requests in service, where
+/// B = rate x O x ITL(B) with O output tokens.
 template <Scalar T, class EstimateStep>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
                           const basic_service_load<T>& l, const T& max_running,
@@ -139,7 +143,7 @@ constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T
   s.ttft = named("time to first token", s.wait + first);
 }
 
-/// Bound of a service by estimate_step(iteration) -> estimate.
+/// Bound of a service, where estimate_step(iteration) returns the estimate of an engine step.
 template <Scalar T, class EstimateStep>
 constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
                                                  const basic_service_load<T>& l,
@@ -173,6 +177,7 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   return s;
 }
 
+/// Bound of a service, with each engine step at its bound; `links` gives the cost of communication.
 template <Scalar T, class Cost>
 constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& d,
                                                      const basic_service_load<T>& l,
@@ -189,11 +194,11 @@ constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& 
 
 namespace perfmodel::detail {
 
-/// Bound of a disaggregated service. In a closed loop TTFT and ITL are bounded separately, since
-/// slower prefill lowers the decode batch and so its ITL, and slower decoding lowers the prefill
-/// rate. TTFT is that of a prompt without queueing and ITL that of batch 1. Only throughput and E2E
-/// follow the flow through both pools. In an open loop the arrival rate gives the decode batch and
-/// the prefill queue.
+/// Bound of a disaggregated service. In an open loop the arrival rate determines the decode batch
+/// and the prefill queue. In a closed loop TTFT and ITL are bounded separately, since the worse of
+/// one can improve the other: slower prefill lowers the decode batch, and slower decoding lowers
+/// the prefill rate. TTFT is that of a prompt without queueing, and ITL that of batch 1. Only
+/// throughput and E2E follow the flow through both pools.
 template <Scalar T, class Prefill, class Decode>
 class disaggregated_bound : pool_flow<T, Prefill, Decode> {
   using flow = pool_flow<T, Prefill, Decode>;

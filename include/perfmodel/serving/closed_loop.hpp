@@ -1,4 +1,4 @@
-// A closed loop: a fixed number of requests in the system, in steady state or over a run.
+// Model of a closed loop: a fixed number of requests in the system, in steady state or over a run.
 #pragma once
 
 #include <perfmodel/serving/state.hpp>
@@ -7,10 +7,12 @@ namespace perfmodel {
 
 namespace detail {
 
-/// Mean number of n other requests that complete in the same engine step as a given one.
-/// Requests that start at the same time and have equal outputs complete at the same time. After k
-/// outputs their completions have the standard deviation sigma = sqrt(k) cv O tokens, and a normal
-/// density of others, n / (2 sqrt(pi) sigma), completes per step. In the long run it is n / O.
+/// Mean number of the n other requests that complete in the same engine step as a particular
+/// request. Requests with equal outputs that start at the same time also complete at the same time.
+/// In a random order n / O of them complete per step, where O is the number of output tokens. After
+/// k outputs the completion times have a standard deviation of sigma = sqrt(k) cv O steps, with cv
+/// the coefficient of variation of outputs. For normal completion times n / (2 sqrt(pi) sigma)
+/// others complete in the same step. The result is the larger of both values, at most n.
 /// `inverse_root` is the mean of 1 / sqrt(k) over a run.
 /// Test: tests/unit/service_by_hand.cpp.
 template <Scalar T>
@@ -22,15 +24,15 @@ constexpr T simultaneous_completions(const basic_service_terms<T>& s, const T& n
   return n * scalar_max(T(1.0 / s.intervals()), clustered);
 }
 
-/// Mean of 1 / sqrt(k) over k = 1 .. n, by the integral from 1/2.
+/// Mean of 1 / sqrt(k) for k = 1 .. n, approximated by the integral from 1/2 to n + 1/2.
 template <Scalar T>
 constexpr T mean_inverse_square_root(const T& n) {
   using math::sqrt;
   return scalar_min(T(1.0), T(2.0 * (sqrt(T(n + 0.5)) - 0.70710678118654752) / n));
 }
 
-/// Excess of the longest of n outputs over the mean, in means: cv sqrt(2 ln n), of a normal
-/// distribution.
+/// Expected excess of the longest of n outputs over the mean output, divided by the mean:
+/// cv sqrt(2 ln n) for a normal distribution.
 template <Scalar T>
 constexpr T longest_output_excess(const T& n, const T& cv) {
   using math::log;
@@ -38,11 +40,12 @@ constexpr T longest_output_excess(const T& n, const T& cv) {
   return cv * sqrt(T(2.0 * log(scalar_max(n, T(1.0)))));
 }
 
-/// Adds the times of the first streamed tokens of an initial burst, n decode steps (`stream_steps`)
-/// after each prefill. The prefills end evenly between `start` and `last`. Under mixed chunks a
-/// decode step takes `busy_step` until the last prefill and `mean_itl` after it; else all n steps
-/// run after the last prefill.
-/// Test: tests/simulator, the mean within 5 %, prefill first and mixed chunks, 1 to 32 requests.
+/// Adds the TTFT of an initial burst if the first streamed message has several tokens: n decode
+/// steps (`stream_steps`) follow each prefill. The prefills end at times uniform between `start`
+/// and `last`. Under mixed chunks a decode step takes `busy_step` before the last prefill and
+/// `mean_itl` after it. Under the other schedulers all n steps follow the last prefill.
+/// Test: the simulator of tests/simulator, the mean within 5 %, prefill first and mixed chunks, 1
+/// to 32 requests.
 template <Scalar T>
 constexpr void add_stream_interval(basic_latency_distribution<T>& times,
                                    const basic_service_terms<T>& s, const T& weight,
@@ -62,9 +65,10 @@ constexpr void add_stream_interval(basic_latency_distribution<T>& times,
              during_burst * mean_itl});
 }
 
-/// TTFT of a closed loop: a share `burst` of the requests is the initial burst of `prompts`
-/// prompts, with TTFT from the first to the last of them. A share `meets` of the other requests
-/// queues behind prefills, `prefill_queueing` on average over all.
+/// TTFT distribution of a closed loop. A share `burst` of all requests is the initial burst of
+/// `prompts` prompts; their TTFT is uniform between those of the first and the last prefill. A
+/// share `meets` of the other requests queues behind prefills. `prefill_queueing` is the mean
+/// queueing over all requests outside the burst.
 template <Scalar T>
 constexpr basic_latency_distribution<T> closed_loop_ttft(
     const basic_service_terms<T>& s, const basic_prefill_steps<T>& p, const T& prompts,
@@ -90,8 +94,9 @@ constexpr basic_latency_distribution<T> closed_loop_ttft(
   return times;
 }
 
-/// Prefills that start during the decoding of one request: those of all other requests that arrive
-/// meanwhile, at most what full steps take under mixed chunks, none in static batches.
+/// Number of prefills that start while one request decodes: one for each of the other requests
+/// outside the initial burst. Under mixed chunks it is at most what full steps can take; under
+/// static batches it is 0.
 template <Scalar T>
 constexpr T prefills_during_decode(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                                    const T& others, const T& burst) {
@@ -101,8 +106,9 @@ constexpr T prefills_during_decode(const basic_service_terms<T>& s, const basic_
   return scalar_min(met, T(s.intervals() / p.decode_steps_per_prefill));
 }
 
-/// Other prompts that arrive for the same step as a given one. In steady state completions are
-/// random; over a run requests of the initial burst tend to complete at the same time.
+/// Mean number of other prompts that arrive for the same engine step as a particular prompt. In
+/// steady state completions are random. In a run, requests of the initial burst tend to complete at
+/// the same time, and so do those that replace them.
 template <Scalar T>
 constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                                  const basic_closed_loop<T>& loop, const T& batch) {
@@ -117,10 +123,11 @@ constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_pr
   return named("coscheduled prefills", prefills);
 }
 
-/// Queueing of a prompt behind other prefills in a closed loop of `batch` requests in service, by
-/// scheduler. Mixed chunks: Schweitzer's approximation with the step as the unit of time, since
-/// decoding continues (one token per step); service is the full steps of a prompt, think time the
-/// intervals of an output. Static batches: the rest of the batch, up to its longest output.
+/// Mean queueing of a prompt behind other prefills, in a closed loop with `batch` requests in
+/// service. Mixed chunks: Schweitzer's approximation in units of steps, since decoding continues at
+/// one token per step. The service time is the number of full steps of a prompt, the think time the
+/// number of intervals of an output. Prefill first: the prompts that arrive for the same step.
+/// Static batches: all prompts of the batch, and the wait for its longest output.
 template <Scalar T>
 constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>& s,
                                                    const basic_prefill_steps<T>& p, const T& batch,
@@ -136,8 +143,9 @@ constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>&
   return max(delay, steps / p.decode_steps_per_prefill * p.saturated_prefill_time);
 }
 
-/// Throughput of a closed loop: B / R in steady state, with R the time in service. Over a run of N
-/// requests: N / ((N - B) R / B + the time of the longest request of the last B).
+/// Throughput of a closed loop: B / R in steady state, with B requests in service and R the time in
+/// service. A run of N requests takes (N - B) R / B, then the time of the longest of the last B
+/// requests; its throughput is N / this sum.
 template <Scalar T>
 constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s,
                                                  const basic_closed_loop<T>& loop, const T& batch,
@@ -151,21 +159,24 @@ constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s
 
 }  // namespace detail
 
-/// A closed loop of C requests, of which B = min(C, max_running) are in service.
+/// State of a closed loop of C requests, B = min(C, max_running) of them in service. O is the
+/// number of output tokens.
 ///   ITL    mean of itl_of with m = (B - 1) / (O - 1) prefills per interval
-///   R      = CPU time + scheduling steps ITL + prefill + prefill queueing + (O - 1) ITL
-///   R      >= B saturated prefill times: throughput <= 1 / saturated prefill time
-///   TTFT   = R - (O - 1) ITL + admission delay,   admission delay = (C - B) R / B
-/// In a run of N requests a share B / N is the initial burst: its prefills queue for each other,
-/// and it meets no prefill while it decodes.
-/// Schedulers: prefill-first stops decoding, so no request completes and queues meanwhile; mixed
-/// chunks queue for the token budget; static batches wait for the longest output.
+///   R      CPU time + scheduling steps x ITL + prefill + prefill queueing + (O - 1) ITL,
+///          at least B x saturated prefill time (so throughput <= 1 / saturated prefill time)
+///   TTFT   R - (O - 1) ITL + admission delay
+///   admission delay = (C - B) R / B
+/// In a run of N requests a share B / N is the initial burst. Its prefills queue for each other,
+/// and it meets no prefill while it decodes. Prefill first: decoding stops during prefill, so no
+/// request completes and queues meanwhile. Mixed chunks: prompts queue for the token budget. Static
+/// batches: prompts wait for the longest output.
 /// Source: Little 1961 (admission delay); Schweitzer 1979 (mean value analysis); Yu et al., "Orca",
 /// OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
-/// Leaves out: the last requests of a run meet fewer others; preemption, which add_preemptions
-/// adds; for outputs of few tokens, scheduling steps that are already among those of prefill.
+/// Leaves out: the end of a run, when fewer requests are in service; preemption, which
+/// add_preemptions adds; for short outputs, scheduling steps that are already counted in prefill
+/// queueing.
 /// Exceptions to monotonicity: docs/laws/research/serving.md.
-/// Test: the simulator of tests/simulator; Little's law; one request alone;
+/// Test: the simulator of tests/simulator; Little's law; a single request;
 /// tests/property/saturated_prefill.cpp.
 template <Scalar T>
 constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,

@@ -22,44 +22,46 @@ struct basic_replica_pool {
 };
 using replica_pool = basic_replica_pool<>;
 
-/// Link that moves KV caches from the prefill pool to the decode pool. `per_device` is the
-/// bandwidth of each device, in either direction. With `streamed` transfer each layer's cache is
-/// sent while the next layer is computed.
+/// Link that transfers KV caches from the prefill pool to the decode pool. `bandwidth_per_device`
+/// is the bandwidth of each device, in each direction. With `streamed`, the cache of each layer is
+/// sent while the next layer is computed; otherwise all of it is sent after prefill.
 template <Scalar T = double>
 struct basic_cache_link {
-  bandwidth<T> per_device{};
+  bandwidth<T> bandwidth_per_device{};
   duration<T> latency{};
   bool streamed = true;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(field::positive("per_device"), s.per_device...);
+    f(field::positive("bandwidth_per_device"), s.bandwidth_per_device...);
     f(field::not_negative("latency"), s.latency...);
     f("streamed", s.streamed...);
   }
 };
 using cache_link = basic_cache_link<>;
 
-/// Default link of two pools.
+/// Link between two pools if the user states none.
 template <Scalar T = double>
 struct basic_default_link {
   basic_cache_link<T> link{};
-  bool over_fabric = false;  ///< otherwise over the host links
+  bool over_fabric = false;  ///< true: the fabric (NVLink); false: host links (PCIe)
 };
 using default_link = basic_default_link<>;
 
-/// Default link of pools of `devices` GPUs in total: the fabric, where both pools have one
-/// accelerator and its fabric joins all of them; else the host link, behind which the network is.
-/// Two accelerators have the lower bandwidth and the longer latency. None where an accelerator
-/// states no such link.
-/// Leaves out: a network slower than the host link.
-/// Test: two pools of 4 H100, 450 GB/s of NVLink 4; of 4 and 8, the 63 GB/s of PCIe 5.
+/// Default link between two pools with `devices` devices in total. If both pools use the same
+/// accelerator model and its fabric (NVLink) connects at least `devices` devices, the link is the
+/// fabric. Otherwise it is the host link (PCIe) of each device. Between two different accelerator
+/// models it has the lower bandwidth and the higher latency of both. The result is empty if an
+/// accelerator states no such link.
+/// Leaves out: a network that is slower than the host link.
+/// Test: two pools of 4 H100 have the 450 GB/s of NVLink 4; pools of 4 and 8 H100 have the 63 GB/s
+/// of PCIe 5.
 template <Scalar T>
 constexpr std::optional<basic_default_link<T>> default_cache_link(
     const basic_accelerator<T>& prefill, const basic_accelerator<T>& decode, double devices) {
   const auto over = [](const basic_interconnect<T>& i) -> std::optional<basic_cache_link<T>> {
     if (!i.exists() || !i.bandwidth.is_stated()) return std::nullopt;
-    basic_cache_link<T> link{.per_device = i.bandwidth.quantity()};
+    basic_cache_link<T> link{.bandwidth_per_device = i.bandwidth.quantity()};
     if (i.latency.is_stated()) link.latency = i.latency.quantity();
     return link;
   };
@@ -72,16 +74,19 @@ constexpr std::optional<basic_default_link<T>> default_cache_link(
   const auto from = over(prefill.host), to = over(decode.host);
   if (!from || !to) return std::nullopt;
   if (same_accelerator) return basic_default_link<T>{*to, false};
-  return basic_default_link<T>{{.per_device = min(from->per_device, to->per_device),
-                                .latency = max(from->latency, to->latency)},
-                               false};
+  return basic_default_link<T>{
+      {.bandwidth_per_device = min(from->bandwidth_per_device, to->bandwidth_per_device),
+       .latency = max(from->latency, to->latency)},
+      false};
 }
 
-/// A prefill pool and a decode pool of one model, each with its own layout, formats and
-/// accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50 * GB_per_s}}.
-/// The first token arrives with the cache. With `first_token_from_decode` the decode pool computes
-/// it in one more step, after a prefix hit on the transferred cache. The decode pool computes the
-/// other tokens of the load's `stream_interval` before any is sent.
+/// Disaggregated service: a prefill pool and a decode pool that serve the same model. Each pool has
+/// its own layout, formats and accelerator: {.prefill = {h100, 3}, .decode = {h200, 2}, .link = {50
+/// * GB_per_s}}. By default the prefill pool computes the first output token, and the client
+/// receives it when the KV cache has arrived at the decode pool. With `first_token_from_decode` the
+/// decode pool computes it in one more step, after a prefix hit on the transferred cache. If the
+/// load's `stream_interval` is n, the first n tokens reach the client together. The decode pool
+/// computes n - 1 of them before that.
 template <Scalar T = double>
 struct basic_disaggregated {
   basic_replica_pool<T> prefill{};
@@ -89,7 +94,7 @@ struct basic_disaggregated {
   basic_cache_link<T> link{};
   bool first_token_from_decode = false;
 
-  /// Devices of both pools.
+  /// Number of devices in both pools.
   constexpr T devices() const {
     return prefill.replicas * T(prefill.deployment.layout.ranks()) +
            decode.replicas * T(decode.deployment.layout.ranks());
@@ -105,6 +110,7 @@ struct basic_disaggregated {
 };
 using disaggregated = basic_disaggregated<>;
 
+/// Stages of a disaggregated service. `transfer` is the transfer of the KV cache.
 enum class service_stage { prefill, transfer, decode };
 
 constexpr const char* name_of(service_stage s) {
@@ -112,19 +118,19 @@ constexpr const char* name_of(service_stage s) {
   return detail::entry_of(names, s, "service_stage");
 }
 
-/// Latencies and throughput of the whole service (`batch` and `capacity` are of the decode pool),
-/// and the utilisation of each stage: throughput over the throughput of the saturated stage.
-/// `balanced_ratio` is the number of prefill replicas that saturates one decode replica at its
-/// largest batch.
+/// Latencies and throughput of a disaggregated service. `batch` and `capacity` refer to the decode
+/// pool. The utilisation of a stage is the service throughput / the throughput of that stage when
+/// saturated.
 template <Scalar T = double>
 struct basic_disaggregated_estimate : basic_serving_estimate<T> {
-  per_lane<T, service_stage> binding{};  ///< stage of the highest utilisation
+  per_lane<T, service_stage> binding{};  ///< stage with the highest utilisation
   T prefill_utilisation{};
   T transfer_utilisation{};
   T decode_utilisation{};
+  /// Prefill replicas that keep one decode replica at its largest batch.
   T balanced_ratio{};
-  duration<T> transfer{};          ///< transfer of the cache of one prompt
-  duration<T> exposed_transfer{};  ///< part of it after the end of prefill
+  duration<T> transfer{};          ///< transfer time of the KV cache of one prompt
+  duration<T> exposed_transfer{};  ///< part of `transfer` after the end of prefill
 };
 using disaggregated_estimate = basic_disaggregated_estimate<>;
 
@@ -137,9 +143,10 @@ constexpr void check_pools(const basic_disaggregated<T>& d) {
   check_deployment(d.decode.deployment);
 }
 
-/// Checks a load of disaggregated pools, where prefill and decode share no step.
-/// Errors: a scheduler; a preemption_mode; batching_wait_iterations. TensorRT-LLM holds prefill
-/// back only while sequences decode (_torch/pyexecutor/py_executor.py, should_check_waiting).
+/// Checks the load of a disaggregated service, in which prefill and decode share no step.
+/// Errors: a scheduler; a preemption_mode; batching_wait_iterations above 0, since TensorRT-LLM
+/// delays prefill only while sequences decode (_torch/pyexecutor/py_executor.py,
+/// should_check_waiting).
 template <Scalar T>
 constexpr void check_load_of_pools(const basic_service_load<T>& l) {
   check_no_preemption(l, "with disaggregated pools");
@@ -156,26 +163,30 @@ constexpr void check_load_of_pools(const basic_service_load<T>& l) {
 
 }  // namespace detail
 
-/// Time to transfer the cache of one prompt: latency + bytes / bandwidth of one device, of the pool
-/// with more of it per device.
-/// Source: bytes over bandwidth.
-/// Leaves out: concurrent transfers; different cuts of the cache by the two layouts.
+/// Time to transfer the KV cache of one prompt: latency + bytes / bandwidth_per_device. The bytes
+/// are those of one device, in the pool in which a device stores more of the cache.
+/// Source: by definition.
+/// Leaves out: concurrent transfers; the extra messages between layouts that shard the cache
+/// differently.
 /// Errors: none beyond those of the specs.
-/// Test: 70B: 80 layers x 4 KiB x 2048 tokens = 671 MB, over 8 ranks 84 MB, 1.68 ms at 50 GB/s.
+/// Test: 70B: 80 layers x 4 KiB x 2048 tokens = 671 MB; with 8 ranks 84 MB per device, 1.68 ms at
+/// 50 GB/s.
 template <Scalar T>
 constexpr duration<T> transfer_time(const basic_disaggregated<T>& d,
                                     const std::type_identity_t<T>& prompt_tokens) {
   const bytes<T> sent = detail::sequence_on_device(d.prefill.deployment, prompt_tokens);
   const bytes<T> received = detail::sequence_on_device(d.decode.deployment, prompt_tokens);
-  return named("transfer", d.link.latency + max(sent, received) / d.link.per_device);
+  return named("transfer", d.link.latency + max(sent, received) / d.link.bandwidth_per_device);
 }
 
-/// Part of a streamed transfer of L layers after the end of prefill: latency + t + max(0, (L - 1)
-/// (t - c)), with t and c the transfer and compute time of a layer. The last layer always stays,
-/// and a slower link leaves a backlog. Without streaming, the whole transfer.
+/// Part of a streamed transfer that remains after the end of prefill, for a model of L layers:
+///   latency + t + (L - 1) max(0, t - c)
+/// t is the transfer time of one layer and c the compute time of one layer. The last layer is sent
+/// after prefill in any case. If t > c, every earlier layer adds t - c to the backlog. Without
+/// streaming the result is the whole transfer.
 /// Source: two stages in sequence; Patel et al., "Splitwise", ISCA 2024, section IV-C (transfer by
 /// layers).
-/// Test: the schedule of layers, one by one; the whole transfer where it is not streamed.
+/// Test: the schedule of layers, one by one; the whole transfer if it is not streamed.
 template <Scalar T>
 constexpr duration<T> exposed_transfer(const basic_cache_link<T>& link, const duration<T>& transfer,
                                        const duration<T>& prefill,

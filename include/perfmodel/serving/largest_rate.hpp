@@ -1,4 +1,4 @@
-// Latency targets, and the largest rate and chunk budget that meet them.
+// Latency targets, and the largest arrival rate and chunk budget that meet them.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,9 @@
 
 namespace perfmodel {
 
-/// Upper limit of a latency: of its mean, or of a percentile (`share`): {0.2 * second, 0.99}. ITL
-/// percentiles are over tokens, the others over requests.
+/// Upper limit of a latency. It applies to the mean, or to a percentile if `share` is given: {0.2 *
+/// second, 0.99} limits the 99th percentile to 0.2 s. Percentiles of ITL are over tokens, those of
+/// TTFT and E2E over requests.
 template <Scalar T = double>
 struct basic_latency_target {
   duration<T> limit{};
@@ -32,14 +33,14 @@ struct basic_latency_target {
 };
 using latency_target = basic_latency_target<>;
 
-/// Latency targets of a service. Without any target it only has to be stable.
+/// Latency targets of a service. Without any target the service only has to be feasible.
 template <Scalar T = double>
 struct basic_service_targets {
   std::optional<basic_latency_target<T>> ttft{};
   std::optional<basic_latency_target<T>> itl{};
   std::optional<basic_latency_target<T>> e2e{};
 
-  /// Whether a target is a percentile, which only predictions have.
+  /// Whether any target is a percentile. Only predictions have percentiles; bounds have means.
   constexpr bool has_percentiles() const {
     return (ttft && ttft->share) || (itl && itl->share) || (e2e && e2e->share);
   }
@@ -53,7 +54,8 @@ struct basic_service_targets {
 };
 using service_targets = basic_service_targets<>;
 
-/// Ratio of each latency to its limit; 0 without a limit. A ratio above 1 misses.
+/// Ratio of each latency to its limit; 0 if the latency has no limit. A ratio above 1 misses the
+/// target.
 struct target_misses {
   double ttft = 0.0;
   double itl = 0.0;
@@ -62,9 +64,10 @@ struct target_misses {
   constexpr double worst() const { return (std::max)({ttft, itl, e2e}); }
 };
 
-/// Ratios of the latencies of a service to its targets, in the worst lane or at the worse end of an
-/// interval. A bound has no distribution, so its means are compared.
-/// Test: by hand, of means and of percentiles.
+/// Ratio of each latency of a service to its target. For a scalar with several lanes the worst lane
+/// counts, for an interval its worse end. A bound has no latency distribution, so its means are
+/// compared even with percentile targets.
+/// Test: by hand, for targets of means and of percentiles.
 template <Scalar T>
 constexpr target_misses misses_of(const basic_serving_estimate<T>& s,
                                   const basic_service_targets<T>& t) {
@@ -88,8 +91,8 @@ constexpr bool meets(const basic_serving_estimate<T>& s, const basic_service_tar
 
 namespace detail {
 
-/// Largest rate for which holds(rate), in 1e-6 to 1e8, to 1e-6 of it: by factors of 4, then
-/// bisection.
+/// Largest rate between 1e-6 and 1e8 for which holds(rate) is true, with a relative precision of
+/// 1e-6; 0 if it is false at 1e-6. The search multiplies the rate by 4, then bisects.
 template <class Holds>
 constexpr double largest_rate_that(const Holds& holds) {
   double meeting = 1e-6, missing = 1e9;
@@ -107,12 +110,14 @@ constexpr double largest_rate_that(const Holds& holds) {
 
 }  // namespace detail
 
-/// Largest arrival rate at which serve(load) meets the targets; 0 where none does. A closed loop
-/// keeps its lengths, with Poisson arrivals and without preemption, which open loops do not have.
-/// Latencies rise with the rate: at most 70 evaluations. A dual gets no derivatives of it.
-/// Errors: a limit of 0 or below; a share outside 0 to 1.
-/// Test: met there and not 1 % above, by means and by percentiles; without targets the limit of
-/// stability.
+/// Largest arrival rate at which the estimate serve(load) meets the targets; 0 if no rate does. A
+/// closed loop becomes an open loop with Poisson arrivals and the same request lengths, without
+/// preemption (which open loops do not model). The search relies on latencies that rise with the
+/// rate, and needs at most 70 evaluations. A dual number as scalar gets no derivatives of the
+/// result.
+/// Errors: a latency limit that is not above 0; a share outside 0 to 1.
+/// Test: targets are met at the result and missed 1 % above it, for means and percentiles; without
+/// targets the result is the stability limit.
 template <Scalar T, class Serve>
 constexpr request_rate<T> largest_rate(basic_service_load<T> load,
                                        const basic_service_targets<T>& targets,
@@ -128,12 +133,12 @@ constexpr request_rate<T> largest_rate(basic_service_load<T> load,
   })));
 }
 
-/// Largest chunk budget, in whole tokens up to `most`, with which serve(load) meets an ITL target;
-/// 0 where none does. By bisection: a budget is too large where ITL is too long, and too small
-/// where the service is overloaded.
-/// Errors: a limit of 0 or below; `most` below 1.
-/// Test: met with it, and not with one token more; a looser target never lowers it; `most` where no
-/// prefill interferes.
+/// Largest chunk budget, in whole tokens up to `most`, with which the estimate serve(load) meets an
+/// ITL target; 0 if none does. The search is a bisection. A budget is too large if ITL exceeds the
+/// target, and too small if the service is overloaded.
+/// Errors: a latency limit that is not above 0; `most` below 1.
+/// Test: the target is met with the result and missed with one token more; a looser target never
+/// lowers the result; it is `most` if no prefill interferes.
 template <Scalar T, class Serve>
 constexpr int chunk_budget_for(basic_service_load<T> load, const basic_latency_target<T>& itl,
                                int most, const Serve& serve) {
@@ -152,14 +157,16 @@ constexpr int chunk_budget_for(basic_service_load<T> load, const basic_latency_t
 
 // Goodput of two services.
 
-/// Goodput of the same devices with and without disaggregation: the largest rate within targets.
-/// Source: Zhong et al., "DistServe", OSDI 2024 (the term).
+/// Goodput (the largest arrival rate within the targets) of the same number of devices, with and
+/// without disaggregation.
+/// Source: Zhong et al., "DistServe", OSDI 2024 (definition of goodput).
 template <Scalar T = double>
 struct basic_goodput_estimate {
   request_rate<T> disaggregated{};
   request_rate<T> collocated{};
 
-  /// Gain of disaggregation; infinity where only the pools meet the targets.
+  /// Goodput with disaggregation / goodput without; infinity if only the disaggregated pools meet
+  /// the targets.
   constexpr double factor() const {
     const double pools = mid(disaggregated.value()), shared = mid(collocated.value());
     return shared > 0.0 ? pools / shared : (pools > 0.0 ? detail::infinity : 0.0);
@@ -169,24 +176,27 @@ using goodput_estimate = basic_goodput_estimate<>;
 
 // Overload of an open loop, and the largest rate it sustains.
 
-/// Whether an estimate is infeasible because of its arrival rate. The queue then grows without
-/// bound, and the latencies of the estimate are not of a steady state.
+/// Whether an estimate is infeasible because requests arrive too fast. The queue then grows without
+/// bound, and the latencies of the estimate do not describe a steady state.
 template <Scalar T>
 constexpr bool is_overloaded(const basic_serving_estimate<T>& s) {
   return !s.feasible && std::string_view(s.feasible.unit) == "req/s";
 }
 
-/// Largest rate of the load's requests that a service sustains, sup{rate : serve(load at rate) is
-/// feasible}; 0 where no request fits. By largest_rate without targets, to 1e-6.
-/// Leaves out: preemption, which open loops do not have.
-/// Test: feasible at 0.999 of it and overloaded at 1.001, in one pool, in two, and in bounds.
+/// Largest arrival rate at which the estimate serve(load) is feasible, whatever the latencies; 0 if
+/// no request fits in memory. It is largest_rate without targets, with a relative precision of
+/// 1e-6.
+/// Leaves out: preemption, which open loops do not model.
+/// Test: the service is feasible at 0.999 of the result and overloaded at 1.001 of it, for one
+/// pool, for disaggregated pools, and for bounds.
 template <Scalar T, class Serve>
 constexpr request_rate<T> sustainable_rate(const basic_service_load<T>& load, const Serve& serve) {
   return largest_rate(load, basic_service_targets<T>{}, serve);
 }
 
-/// Replicas that sustain an arrival rate: ceil(offered / sustainable).
-/// Errors: a rate not above 0.
+/// Number of replicas that sustain an arrival rate: offered rate / sustainable rate of one replica,
+/// rounded up.
+/// Errors: a rate that is not above 0.
 /// Test: by hand.
 inline double replicas_to_sustain(const request_rate<>& offered,
                                   const request_rate<>& sustainable) {

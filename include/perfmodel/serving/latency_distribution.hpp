@@ -1,4 +1,4 @@
-// Distribution of a latency over requests or tokens: mean, quantiles, share within a limit.
+// Distribution of a latency over requests or tokens: mean, quantiles, and share within a limit.
 #pragma once
 
 #include <array>
@@ -11,19 +11,21 @@ namespace perfmodel {
 
 namespace detail {
 
-/// A share of requests with a latency uniform between two ends, in seconds.
+/// Part of a distribution: a share `weight` of all requests has a latency uniform between `from`
+/// and `to`, in seconds.
 struct latency_piece {
   double weight = 0.0;
   double from = 0.0;
   double to = 0.0;
 };
 
-/// Cumulative distribution of uniform pieces, linear between their ends.
+/// Latency distribution from uniform pieces. Its cumulative distribution is piecewise linear.
 template <std::size_t N>
 class piecewise_latency {
  public:
   constexpr void add(const latency_piece& p) { pieces_[count_++] = p; }
 
+  /// Share of requests with a latency of at most x.
   constexpr double share_below(double x) const {
     double share = 0.0;
     for (std::size_t i = 0; i < count_; ++i) {
@@ -37,8 +39,8 @@ class piecewise_latency {
     return share;
   }
 
-  /// Smallest latency with at least this share at or below it; the largest where the pieces weigh
-  /// less.
+  /// Smallest latency with at least this share of requests at or below it. If the weights add up to
+  /// less than the share, the largest latency.
   constexpr double quantile(double share) const {
     double below = -infinity;  // last end below the share
     double above = infinity;   // first end at or above it
@@ -58,7 +60,7 @@ class piecewise_latency {
   }
 
  private:
-  /// Share below x, without pieces of zero length at x.
+  /// Share of requests with a latency below x (pieces of zero length at x do not count).
   constexpr double share_before(double x) const {
     double share = share_below(x);
     for (std::size_t i = 0; i < count_; ++i) {
@@ -71,7 +73,7 @@ class piecewise_latency {
   std::size_t count_ = 0;
 };
 
-/// Quantile of the standard normal distribution, within 4.5e-4.
+/// Quantile of the standard normal distribution, with an absolute error of at most 4.5e-4.
 /// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.23.
 constexpr double normal_quantile(double share) {
   if (share < 0.5) return -normal_quantile(1.0 - share);
@@ -82,8 +84,9 @@ constexpr double normal_quantile(double share) {
 
 }  // namespace detail
 
-/// One part of a latency mixture: a share `weight` of all takes `from`, plus a uniform term between
-/// 0 and `range`, plus an exponential of mean `tail`. A part has one of the two terms, or none.
+/// Part of a latency mixture, for a share `weight` of all requests or tokens. Its latency is `from`
+/// plus one random term: uniform between 0 and `range`, or exponential with mean `tail`. Both are 0
+/// for a constant latency.
 template <Scalar T = double>
 struct basic_latency_part {
   T weight{};
@@ -92,8 +95,9 @@ struct basic_latency_part {
   duration<T> tail{};
 };
 
-/// Mixture of latency parts. Quantiles come from a piecewise linear cumulative distribution. An
-/// exponential is cut at its 50th, 90th, 99th and 99.9th percentile, where it is exact.
+/// Mixture of latency parts. Quantiles are those of a piecewise linear cumulative distribution. An
+/// exponential term is interpolated between its 0th, 50th, 90th, 99th and 99.9th percentiles, where
+/// it is exact.
 template <Scalar T = double>
 class basic_latency_distribution {
  public:
@@ -101,7 +105,7 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
-  /// Adds a constant and an exponential wait to all parts from the `skip`-th on.
+  /// Adds a constant and an exponential wait to all parts, except the first `skip`.
   constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
     for (std::size_t i = skip; i < count_; ++i) {
       parts_[i].from += constant;
@@ -109,7 +113,7 @@ class basic_latency_distribution {
     }
   }
 
-  /// Mean: sum of weight (from + range / 2 + tail) over the sum of weights.
+  /// Mean: sum of weight x (from + range / 2 + tail) / sum of weights.
   constexpr duration<T> mean() const {
     duration<T> sum{};
     T weights{};
@@ -158,7 +162,7 @@ class basic_latency_distribution {
     }
   }
 
-  /// Share of all at or below a latency.
+  /// Share of requests or tokens with at most this latency.
   /// Test: the inverse of quantile.
   constexpr double share_within(const duration<>& latency) const {
     return pieces(in_lane(0), in_lane(0)).share_below(latency.value());
@@ -177,7 +181,8 @@ class basic_latency_distribution {
     return [lane](const T& x) { return lanes_of<T>::lane(x, lane); };
   }
 
-  /// Uniform pieces of a part; `weight` and `time` read a plain number from the scalar.
+  /// Cuts a part into uniform pieces and passes each to `visit`. `weight` and `time` convert the
+  /// scalar to the type X of the pieces.
   template <class X, class Weight, class Time, class Visit>
   static constexpr void cut(const basic_latency_part<T>& p, const Weight& weight, const Time& time,
                             Visit&& visit) {
@@ -207,8 +212,9 @@ class basic_latency_distribution {
     return all;
   }
 
-  /// The quantile `at` with derivatives: one step of Newton's method on the cumulative distribution
-  /// (implicit function theorem), or those of the piece end that it stands on.
+  /// Adds derivatives to the quantile `at`. Inside a piece they come from one Newton step on the
+  /// cumulative distribution (implicit function theorem); at the end of a piece they are those of
+  /// this end.
   constexpr duration<T> carried(double at, double share) const {
     if constexpr (std::is_floating_point_v<T>) {
       return duration<T>::from_value(T(at));

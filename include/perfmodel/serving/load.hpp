@@ -1,4 +1,4 @@
-// The load of a service: request lengths, and arrivals in a closed or an open loop.
+// Load of a service: request lengths, and arrivals in a closed or an open loop.
 #pragma once
 
 #include <optional>
@@ -13,9 +13,10 @@
 
 namespace perfmodel {
 
-/// A constant number of requests in the system: each completion is replaced by a new request at
-/// once. A run of `requests` requests starts with a burst of `concurrency` of them, as benchmarks
-/// do. Without a number of requests the loop is in steady state.
+/// Closed loop: the number of requests in the system is constant, since a new request replaces each
+/// completed one at once. With `requests` the loop is a run of that many requests in total. It
+/// starts, like a benchmark, with a burst of `concurrency` requests. Without `requests` the loop is
+/// in steady state.
 template <Scalar T = double>
 struct basic_closed_loop {
   T concurrency{};
@@ -29,9 +30,9 @@ struct basic_closed_loop {
 };
 using closed_loop = basic_closed_loop<>;
 
-/// Requests arrive at a mean rate, independent of completions. `cv` is the coefficient of variation
-/// of the times between arrivals (1: Poisson, 0: periodic). Bursts of `arrivals_per_burst` requests
-/// arrive at the same time.
+/// Open loop: requests arrive at a mean rate, independent of completions. `cv` is the coefficient
+/// of variation of the times between arrivals (1: Poisson, 0: periodic). Each arrival is a burst of
+/// `arrivals_per_burst` requests.
 template <Scalar T = double>
 struct basic_open_loop {
   request_rate<T> rate{};
@@ -47,19 +48,18 @@ struct basic_open_loop {
 };
 using open_loop = basic_open_loop<>;
 
-/// The load of one replica: {.input_tokens = 2048, .output_tokens = 512, .arrivals =
-/// closed_loop{64}}, or open_loop{4.0 * request_per_s}. `per_replica` divides the load of a service
-/// by its replicas.
-/// Lengths are means with a coefficient of variation (length_statistics_of). `prefix_hit` is the
-/// cached share of a prompt. `shared` is the shared-prefix tree, root first, as {tokens, distinct
-/// prefixes}: {{500, 1}, {2000, 40}} is a 500-token system prompt, then one of 40 tenants' 2,000
-/// tokens. Sequences store a shared prefix once. Without a prefix_hit, hits follow from `shared`
-/// and the size of the cache (resolve_prefix_hit).
-/// `preemption_mode` states how preempted sequences are restored in a closed loop with more
-/// requests than fit; without it preemption is not counted. Open loops, static batches, pools and
-/// speculation refuse it.
-/// `chunk_tokens` is the token budget of a step for prefill, `batch_limit` the maximum running
-/// requests. Both, and `scheduler`, are the engine's by default.
+/// Load of one replica: {.input_tokens = 2048, .output_tokens = 512, .arrivals = closed_loop{64}},
+/// or open_loop{4.0 * request_per_s}. `per_replica` divides the load of a service by its replicas.
+/// `input_tokens` and `output_tokens` are means; `input_cv` and `output_cv` are coefficients of
+/// variation (length_statistics_of computes both from a list). `prefix_hit` is the cached share of
+/// a prompt. `shared` is the shared-prefix tree from the root, each level {tokens, number of
+/// prefixes}. {{500, 1}, {2000, 40}} is a system prompt of 500 tokens, then one of 40 tenant
+/// prefixes of 2,000 tokens. A shared prefix is stored once. If prefix_hit is 0, it follows from
+/// `shared` and the KV-cache capacity (resolve_prefix_hit). `preemption_mode` states how preempted
+/// sequences are restored in a closed loop with more requests than fit. Without it preemption is
+/// not modelled. Open loops, static batches, disaggregated pools and speculation refuse it.
+/// `chunk_tokens` is the token budget of prefill in an engine step, `batch_limit` the maximum
+/// number of running requests. If they or `scheduler` are empty, the engine's defaults apply.
 template <Scalar T = double>
 struct basic_service_load {
   T input_tokens{};
@@ -71,20 +71,20 @@ struct basic_service_load {
   T output_cv{};
   T prefix_hit{};
   std::optional<scheduling> scheduler{};
-  T stream_interval = T(1.0);    ///< output tokens that are sent at once, from the first on
-  T batching_wait_iterations{};  ///< steps that the scheduler collects arrivals
+  T stream_interval = T(1.0);    ///< output tokens per streamed message
+  T batching_wait_iterations{};  ///< steps for which the scheduler collects arrivals
   basic_prefix_levels<T> shared{};
-  std::optional<basic_host_cache<T>> host{};  ///< KV cache in host memory
+  std::optional<basic_host_cache<T>> host{};  ///< cache of evicted prefixes in host memory
   std::optional<preemption> preemption_mode{};
 
   constexpr bool is_closed() const {
     return std::holds_alternative<basic_closed_loop<T>>(arrivals);
   }
-  /// Requests in the system of a closed loop.
+  /// Number of requests in the system; only for a closed loop.
   constexpr const T& concurrency() const {
     return std::get<basic_closed_loop<T>>(arrivals).concurrency;
   }
-  /// Arrival rate of an open loop.
+  /// Arrival rate; only for an open loop.
   constexpr const request_rate<T>& rate() const {
     return std::get<basic_open_loop<T>>(arrivals).rate;
   }
@@ -116,9 +116,9 @@ struct length_statistics {
   double cv = 0.0;
 };
 
-/// The statistics of a list of request lengths.
+/// Mean and coefficient of variation (standard deviation / mean) of a list of request lengths.
 /// Errors: an empty list; a length below 1.
-/// Test: 100 and 300 have mean 200 and cv 1/2.
+/// Test: the lengths 100 and 300 have mean 200 and coefficient of variation 1/2.
 constexpr length_statistics length_statistics_of(std::span<const double> lengths) {
   double sum = 0.0;
   for (const double x : lengths) sum += detail::count("length", x);
@@ -128,10 +128,11 @@ constexpr length_statistics length_statistics_of(std::span<const double> lengths
   return {mean, math::sqrt(squares / static_cast<double>(lengths.size())) / mean};
 }
 
-/// The load of one of n replicas that share a service's load evenly: a closed loop of C / n
-/// requests (at least 1: with fewer requests some replicas idle), or an open loop of rate / n.
-/// `serving` answers for one replica, so throughput of the service is n times its throughput.
-/// Replicas are independent engines; `layout.data` is the data-parallel attention of one engine.
+/// Load of one of n replicas that share the load of a service evenly. A closed loop of C requests
+/// becomes C / n requests, at least 1 (if C < n, some replicas are idle). An open loop of a given
+/// rate becomes rate / n. `serving` of this load returns one replica; the service has n times its
+/// throughput. Replicas are independent engines, unlike the data-parallel attention groups of one
+/// engine (`layout.data`).
 template <Scalar T>
 constexpr basic_service_load<T> per_replica(basic_service_load<T> l,
                                             const std::type_identity_t<T>& replicas) {
@@ -148,7 +149,9 @@ constexpr basic_service_load<T> per_replica(basic_service_load<T> l,
 
 namespace detail {
 
-/// Errors: a load with a preemption_mode, in a service that does not count preemption.
+/// Checks that the load has no preemption_mode, for a service without a preemption model.
+/// `of_service` names it in the error message.
+/// Errors: a preemption_mode.
 template <Scalar T>
 constexpr void check_no_preemption(const basic_service_load<T>& l, const char* of_service) {
   if (!l.preemption_mode) return;
@@ -157,6 +160,9 @@ constexpr void check_no_preemption(const basic_service_load<T>& l, const char* o
                                             of_service);
 }
 
+/// Checks a load.
+/// Errors: a field out of range; a preemption_mode in an open loop or with static batches; shared
+/// prefixes that are not shorter than the prompt; host hits above prefix_hit.
 template <Scalar T>
 constexpr void check_load(const basic_service_load<T>& l) {
   require_valid(l);
@@ -173,33 +179,34 @@ constexpr T uncached_tokens(const basic_service_load<T>& l) {
   return l.input_tokens - l.prefix_hit * l.input_tokens;
 }
 
-/// Engine steps of a prefill where the load has a chunk budget; else 1.
+/// Number of engine steps that prefill one prompt: uncached tokens / `chunk_tokens`, rounded up; 1
+/// without a chunk budget.
 template <Scalar T>
 constexpr T chunks_of(const basic_service_load<T>& l) {
   using math::ceil;
   return l.chunk_tokens ? T(ceil(T(uncached_tokens(l) / *l.chunk_tokens))) : T(1.0);
 }
 
-/// Step times of n chunks through a pipeline of p stages: (n + p - 1) / p, as a chunk enters the
-/// first stage when the previous one has left it.
+/// Time of n chunks in a pipeline of p stages, in units of a step through all stages:
+/// (n + p - 1) / p. A chunk enters the first stage when the previous chunk has left it.
 template <Scalar T>
 constexpr T pipelined_chunk_steps(const T& chunks, double stages) {
   return (chunks + (stages - 1.0)) / stages;
 }
 
-/// Mean tokens of a chunk.
+/// Mean number of tokens of a chunk.
 template <Scalar T>
 constexpr T mean_chunk(const basic_service_load<T>& l) {
   return uncached_tokens(l) / chunks_of(l);
 }
 
-/// Mean tokens of the context before a chunk, over the chunks of a prompt.
+/// Mean number of context tokens before a chunk, averaged over the chunks of a prompt.
 template <Scalar T>
 constexpr T tokens_before_chunk(const basic_service_load<T>& l, const T& chunk) {
   return l.prefix_hit * l.input_tokens + scalar_max(T((uncached_tokens(l) - chunk) / 2.0), T(0.0));
 }
 
-/// Output tokens per second at a request throughput.
+/// Output tokens per second, from requests per second.
 template <Scalar T>
 constexpr token_rate<T> output_rate_of(const basic_service_load<T>& l,
                                        const request_rate<T>& throughput) {
@@ -207,8 +214,9 @@ constexpr token_rate<T> output_rate_of(const basic_service_load<T>& l,
                throughput * (l.output_tokens * lift<T>(token_per_request)));
 }
 
-/// Mean context of a decoding sequence, over tokens: I + O (1 + cv^2) / 2, as longer outputs have
-/// more of the tokens.
+/// Mean context of a decoding sequence, averaged over all output tokens: I + O (1 + cv^2) / 2. Here
+/// I and O are the mean prompt and output tokens, and cv is `output_cv`. Longer outputs have more
+/// of the tokens.
 template <Scalar T>
 constexpr T mean_context(const basic_service_load<T>& l) {
   return l.input_tokens + l.output_tokens * (1.0 + l.output_cv * l.output_cv) / 2.0;

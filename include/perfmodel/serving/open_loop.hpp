@@ -1,4 +1,4 @@
-// An open loop: requests arrive at a given rate, independent of completions.
+// Model of an open loop: requests arrive at a given rate, independent of completions.
 #pragma once
 
 #include <perfmodel/serving/state.hpp>
@@ -7,21 +7,25 @@ namespace perfmodel {
 
 namespace detail {
 
-/// Queueing for admission: share of arrivals that find no batch slot, and their mean wait.
+/// Queueing for admission, when all batch slots (maximum running requests) are taken.
 template <Scalar T>
 struct admission_queue {
-  T share{};
-  duration<T> wait{};
+  T share{};           ///< share of arrivals that queue
+  duration<T> wait{};  ///< mean wait of the arrivals that queue
 };
 
-/// Requests in the system as a birth and death process: births at the arrival rate lambda, deaths
-/// at n / C(n), with C(n) the request time of a closed loop of n. Around n*, the root of
-/// lambda C(n) = n, the number is normal with variance v n* / (1 - e), e = d ln C / d ln n and v =
-/// bursts (1 + cv^2) / 2. Beyond the K batch slots it is geometric with ratio
-/// lambda C(K) / K = lambda / capacity_rate.
-/// Source: docs/laws/research/serving.md (derivation). The standard normal distribution function
-/// is 1 / (1 + exp(-1.5976 z - 0.070566 z^3)): Bowling et al., JIEM 2(1), 2009.
-/// Leaves out: z above 6, where no arrival queues.
+/// Admission queue of an open loop with arrival rate lambda and K batch slots (`max_running`). The
+/// number of requests in the system is a birth and death process. Births occur at rate lambda,
+/// deaths at rate n / C(n), where C(n) is the request time of a closed loop of n requests.
+///   n*     mean number in service: the root of lambda C(n) = n (`in_service`)
+///   e      d ln C / d ln n
+///   v      arrivals per burst x (1 + cv^2) / 2
+///   n < K  normal distribution with mean n* and variance v n* / (1 - e)
+///   n > K  geometric distribution with ratio lambda C(K) / K = lambda / capacity_rate
+/// Source: docs/laws/research/serving.md (derivation). The standard normal distribution function is
+/// approximated by 1 / (1 + exp(-1.5976 z - 0.070566 z^3)): Bowling et al., JIEM 2(1), 2009.
+/// Leaves out: slots more than 6 standard deviations above n* (z > 6), where practically no arrival
+/// queues.
 /// Test: tests/unit/service_by_hand.cpp; the simulator of tests/simulator.
 template <Scalar T>
 constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
@@ -50,20 +54,21 @@ constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
 
 }  // namespace detail
 
-/// An open loop at arrival rate lambda. `loop` is the state of the closed loop in which a request
-/// meets as many others, `p` its step times, and `capacity_rate` the throughput of the closed loop
-/// with all batch slots taken.
-///   B      lambda O ITL
-///   rho    share of time for prefill: lambda saturated prefill time, or under mixed chunks the
-///          full steps of the prefills that arrive in one interval
-///   TTFT   CPU time + scheduling steps ITL + residual step + prefill
-///          + rho / (1 - rho) (cv^2 + cv_I^2) / 2 saturated prefill time + admission delay
-/// Prefill is an M/G/1 queue with vacations: the engine decodes while no prompt waits.
+/// State of an open loop at arrival rate lambda.
+///   B      decoding sequences: lambda O ITL
+///   rho    share of time for prefill: lambda x saturated prefill time; under mixed chunks,
+///          the share of steps that prefill fills: lambda ITL x full steps per prompt
+///   TTFT   CPU time + scheduling steps x ITL + residual step + prefill
+///          + rho / (1 - rho) (cv^2 + cv_I^2) / 2 x saturated prefill time + admission delay
+/// O is the number of output tokens, cv the variation of arrivals, cv_I that of prompt lengths.
+/// `loop` is the state of a closed loop in which a request meets the same number of other requests,
+/// and `p` its step times. `capacity_rate` is the throughput of the closed loop with all batch
+/// slots taken. Prefill is an M/G/1 queue with vacations: the engine decodes while no prompt waits.
 /// Source: Pollaczek and Khinchine; Levy and Yechiali 1975 (vacations); Allen and Cunneen (other
-/// arrivals).
+/// arrival processes).
 /// Leaves out: preemption.
 /// Exceptions to monotonicity (below 0.5 % of ITL and E2E): docs/laws/research/serving.md.
-/// Test: the simulator of tests/simulator; without load, one prefill; M/D/1.
+/// Test: the simulator of tests/simulator; without load, TTFT is one prefill; the M/D/1 formula.
 template <Scalar T>
 constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
                                               const basic_prefill_steps<T>& p,

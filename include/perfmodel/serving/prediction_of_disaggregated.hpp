@@ -1,4 +1,4 @@
-// Disaggregated service: flow through the prefill and decode pools, and its latencies.
+// Prediction of a disaggregated service: flow through the prefill and decode pools, and latencies.
 #pragma once
 
 #include <array>
@@ -13,8 +13,9 @@
 
 namespace perfmodel::detail {
 
-/// Flow through both pools, by prefill(iteration) -> estimate and decode(iteration) -> estimate. A
-/// bound and a prediction derive from it.
+/// Flow of requests through both pools. prefill(iteration) and decode(iteration) return the
+/// estimate of an engine step in each pool. The bound and the prediction of a disaggregated service
+/// derive from this class.
 template <Scalar T, class Prefill, class Decode>
 class pool_flow {
  protected:
@@ -33,7 +34,8 @@ class pool_flow {
   constexpr const basic_deployment<T>& prefill_pool() const { return d_.prefill.deployment; }
   constexpr const basic_deployment<T>& decode_pool() const { return d_.decode.deployment; }
 
-  /// Prefill pool: a step takes as many prompts as the token budget allows and as fit in memory.
+  /// Sets the step times of the prefill pool. A step takes as many prompts as the token budget
+  /// allows and as fit in memory.
   constexpr void admit_prefills() {
     const basic_deployment<T>& pool = prefill_pool();
     const basic_memory_budget<T> budget = budget_of(pool);
@@ -57,6 +59,7 @@ class pool_flow {
                             prefill_steps_.saturated_prefill_time / d_.prefill.replicas);
   }
 
+  /// Sets the largest decode batch of a replica, and the period of the saturated decode pool.
   constexpr void admit_decodes() {
     const basic_deployment<T>& pool = decode_pool();
     const service_memory<T> memory =
@@ -67,6 +70,7 @@ class pool_flow {
     decode_period_ = decode_steps_ * step_at(max_batch_) / (max_batch_ * d_.decode.replicas);
   }
 
+  /// Sets the times of the transfer, and TTFT without queueing.
   constexpr void before_decode() {
     s_.transfer = transfer_time(d_, l_.input_tokens);
     s_.exposed_transfer = exposed_transfer(d_.link, s_.transfer, prefill_steps_.prefill_time,
@@ -75,9 +79,9 @@ class pool_flow {
     unloaded_ttft_ =
         engine_.request_cpu_time + fetch + prefill_steps_.prefill_time + s_.exposed_transfer;
     const duration<T> sent =
-        sequence_on_device(prefill_pool(), l_.input_tokens) / d_.link.per_device;
+        sequence_on_device(prefill_pool(), l_.input_tokens) / d_.link.bandwidth_per_device;
     const duration<T> taken =
-        sequence_on_device(decode_pool(), l_.input_tokens) / d_.link.per_device;
+        sequence_on_device(decode_pool(), l_.input_tokens) / d_.link.bandwidth_per_device;
     transfer_period_ = max(sent / (d_.prefill.replicas * T(prefill_pool().layout.data)),
                            taken / (d_.decode.replicas * T(decode_pool().layout.data)));
   }
@@ -87,7 +91,8 @@ class pool_flow {
     return decode_(basic_iteration<T>{scalar_max(batch, T(1.0)), mean_context(l_)});
   }
 
-  /// Checks that each stage keeps up with the arrivals; else the slowest stage is the reason.
+  /// Marks the estimate infeasible if a stage is slower than the arrivals. The reason names the
+  /// slowest stage.
   constexpr void check_stability(const request_rate<T>& rate) {
     const std::array periods{prefill_period_, transfer_period_, decode_period_};
     constexpr std::array reasons{
@@ -114,13 +119,16 @@ class pool_flow {
     return named("batch", balanced_batch(max_batch_, in_flight));
   }
 
-  /// Mean queueing for one of the prefill replicas, M/G/c by Sakasegawa's approximation.
+  /// Mean queueing for one of the prefill replicas in an open loop: an M/G/c queue by Sakasegawa's
+  /// approximation.
   constexpr duration<T> prefill_queueing(const basic_open_loop<T>& loop) const {
     const T busy = scalar_min(T(loop.rate * prefill_period_ / request), T(1.0 - 1e-6));
     const T variation = (loop.cv * loop.cv + l_.input_cv * l_.input_cv) / 2.0;
     return multi_server_wait(busy, d_.prefill.replicas, variation, prefill_period_);
   }
 
+  /// Sets the utilisation of each stage, the stage with the highest utilisation, and the balanced
+  /// ratio.
   constexpr void add_stages() {
     s_.prefill_utilisation = T(s_.throughput * prefill_period_ / request);
     s_.transfer_utilisation = T(s_.throughput * transfer_period_ / request);
@@ -141,18 +149,19 @@ class pool_flow {
   const Decode& decode_;
   basic_prefill_steps<T> prefill_steps_{};
   basic_disaggregated_estimate<T> s_{};
-  T decode_steps_{};               ///< decode steps of a request
-  T max_batch_{}, batch_{};        ///< decode batch of one replica
-  duration<T> prefill_period_{};   ///< time per prompt of a saturated prefill pool
-  duration<T> transfer_period_{};  ///< time per prompt of saturated links
-  duration<T> decode_period_{};    ///< time per request of a decode pool at its largest batch
+  T decode_steps_{};               ///< decode steps of one request
+  T max_batch_{}, batch_{};        ///< largest and mean decode batch of one replica
+  duration<T> prefill_period_{};   ///< time per prompt of the saturated prefill pool
+  duration<T> transfer_period_{};  ///< time per prompt of the saturated links
+  duration<T> decode_period_{};    ///< time per request of the saturated decode pool
   duration<T> unloaded_ttft_{};    ///< TTFT without queueing
 };
 
-/// The policy of decode-only replicas. SGLang prepares a step while the previous one runs, and no
-/// prefill comes between them. The CPU time fitted to its mixed services therefore does not apply.
+/// Policy of a decode pool. It drops the CPU time per step and per sequence for SGLang. This time
+/// was fitted to services that mix prefill and decode. Without prefills between its steps, SGLang
+/// prepares each step while the previous one runs.
 /// Source: "SGLang v0.4: Zero-Overhead Batch Scheduler", lmsys.org, December 2024.
-/// Test: published services, 14 % off without that time and 26 % with it.
+/// Test: published disaggregated services, 14 % error without that CPU time and 26 % with it.
 template <class Policy>
 constexpr Policy decode_pool_policy(Policy policy, engine serving_engine) {
   if constexpr (requires { policy.engine.step_cpu_time; }) {
@@ -164,8 +173,8 @@ constexpr Policy decode_pool_policy(Policy policy, engine serving_engine) {
   return policy;
 }
 
-/// Prediction of a disaggregated service, by prefill(iteration) -> estimate and decode(iteration)
-/// -> estimate.
+/// Prediction of a disaggregated service. prefill(iteration) and decode(iteration) return the
+/// estimate of an engine step in each pool.
 template <Scalar T, class Prefill, class Decode>
 class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   using flow = pool_flow<T, Prefill, Decode>;
@@ -201,18 +210,20 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   using flow::transfer_period_;
   using flow::unloaded_ttft_;
 
-  /// Mean time from arrival to the decode batch, over a run. Prompts of the initial burst arrive at
-  /// once, later ones as outputs complete.
+  /// Mean time from the arrival of a request until it joins the decode batch, averaged over a run.
+  /// Prompts of the initial burst all arrive at the start, later prompts as outputs complete.
   constexpr duration<T> before_decoding(const T& in_system, const duration<T>& decoding) const {
     const duration<T> later = unloaded_ttft_ + prefill_wait(in_system, decoding);
     const duration<T> first =
         engine_.request_cpu_time + s_.exposed_transfer + 0.5 * (burst_start_ + burst_end_);
     return initial_burst_ * first + (1.0 - initial_burst_) * later;
   }
+  /// Mean queueing for the prefill pool in a closed loop (Schweitzer's approximation).
   constexpr duration<T> prefill_wait(const T& in_system, const duration<T>& decoding) const {
     return duration<T>::from_value(schweitzer_wait(in_system, prefill_period_.value(),
                                                    think_time(decoding).value(), l_.input_cv));
   }
+  /// Time of a request outside the prefill pool, per cycle of the closed loop.
   constexpr duration<T> think_time(const duration<T>& decoding) const {
     return max(unloaded_ttft_ + decoding - prefill_period_, prefill_period_);
   }
@@ -269,8 +280,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     distribute(0.5 * (loop.arrivals_per_burst - 1.0) * prefill_period_, queue);
   }
 
-  /// Latency distributions, from the queueing of all requests (`certain`) and that of requests that
-  /// find the prefill pool busy (`queue`).
+  /// Sets the latency distributions. `certain` is the queueing that every request has, `queue` the
+  /// mean queueing that varies between requests (those that find the prefill pool busy).
   constexpr void distribute(const duration<T>& certain, const duration<T>& queue) {
     const duration<T> step = step_at(batch_);
     const duration<T> start =
@@ -308,13 +319,13 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     return s_;
   }
 
-  /// Output tokens at the time of the first, from the stream interval. The prefill pool has one of
-  /// them.
+  /// Number of output tokens in the first streamed message. The prefill pool computes one of them.
   constexpr T tokens_at_ttft() const { return scalar_min(l_.stream_interval, l_.output_tokens); }
 
   duration<T> admission_delay_{};
-  duration<T> burst_start_{}, burst_end_{};  ///< first and last prefill of the initial burst
-  T initial_burst_{};                        ///< its share of all requests
+  /// First and last prefill of the initial burst.
+  duration<T> burst_start_{}, burst_end_{};
+  T initial_burst_{};  ///< share of all requests in the initial burst
 };
 
 }  // namespace perfmodel::detail

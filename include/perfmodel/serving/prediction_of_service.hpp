@@ -1,4 +1,5 @@
-// A service under load under its engine's scheduler, each engine step predicted.
+// Prediction of a service under load, with the scheduler of its engine and a prediction of each
+// engine step.
 #pragma once
 
 #include <perfmodel/serving/balance.hpp>
@@ -12,7 +13,7 @@
 
 namespace perfmodel::detail {
 
-/// The terms of a service that a policy states for its engine.
+/// Parameters of a service that a policy states for its engine.
 template <Scalar T, class Policy>
 constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   basic_service_terms<T> terms;
@@ -25,7 +26,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   return terms;
 }
 
-/// A predicted service and the intermediate values that explain it.
+/// Predicted service, with the intermediate values that explain it.
 template <Scalar T>
 struct predicted_service {
   basic_service_terms<T> terms{};
@@ -34,17 +35,18 @@ struct predicted_service {
   basic_serving_estimate<T> estimate{};
 };
 
-/// The inputs of a service model: a deployment, its load, step times and what admission leaves.
+/// Inputs of a service model: the deployment, its load, the step times, and the result of
+/// admission.
 template <Scalar T, class EstimateStep>
 struct service_inputs {
   const basic_deployment<T>& deployment;
   const basic_service_load<T>& load;
-  EstimateStep& estimate_step;  ///< estimate_step(iteration) -> estimate
+  EstimateStep& estimate_step;  ///< function from an iteration to its estimate
   basic_service_terms<T> terms{};
   basic_preemption_effect<T> preempted{};
 };
 
-/// The state of a loop, its step times and its decode batch.
+/// Solution of a loop: its state, step times and decode batch.
 template <Scalar T>
 struct loop_solution {
   basic_prefill_steps<T> steps{};
@@ -53,7 +55,7 @@ struct loop_solution {
   feasibility feasible{};
 };
 
-/// The terms of a load under an engine, before admission.
+/// Parameters of a load under an engine, before admission sets `max_running`.
 template <Scalar T>
 constexpr basic_service_terms<T> service_terms_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,
@@ -67,9 +69,10 @@ constexpr basic_service_terms<T> service_terms_of(const basic_deployment<T>& d,
   return terms;
 }
 
-/// Sequences admitted where the KV cache grows with decoding: mean occupancy less one standard
-/// deviation. At a random time the position in an output is uniform on [0, O], so sigma =
-/// O / sqrt(12).
+/// Number of sequences that an engine admits if it lets sequences grow into the KV cache. It is the
+/// number that fit at their mean context, less one standard deviation. At a random time the
+/// position in an output of O tokens is uniform on [0, O], so its standard deviation is O /
+/// sqrt(12).
 template <Scalar T>
 constexpr T growing_capacity(const basic_deployment<T>& d, const basic_service_load<T>& l,
                              const basic_memory_budget<T>& budget) {
@@ -80,8 +83,8 @@ constexpr T growing_capacity(const basic_deployment<T>& d, const basic_service_l
   return mean - relative_sigma * sqrt(mean);
 }
 
-/// Preemptions of a closed loop with more requests than the KV cache holds (`fit` of mean context):
-/// preemptions per request, and the cost of each as the load's preemption_mode restores it.
+/// Preemptions per request of a closed loop, and the cost of each in the load's preemption_mode.
+/// `overcommit` is 1 if the loop has more requests than the KV cache holds, else 0 (overcommitted).
 template <Scalar T, class EstimateStep>
 constexpr basic_preemption_effect<T> preemption_effect_of(const basic_deployment<T>& d,
                                                           const basic_service_load<T>& l,
@@ -104,8 +107,8 @@ constexpr basic_preemption_effect<T> preemption_effect_of(const basic_deployment
   return e;
 }
 
-/// Admission: the maximum running requests, and preemptions where the load says how they restore.
-/// With more requests than the KV cache holds, the cache stays full.
+/// Admission: sets the maximum number of running requests, and the preemptions if the load has a
+/// preemption_mode. A closed loop with more requests than fit keeps the KV cache full.
 template <Scalar T, class EstimateStep>
 constexpr service_inputs<T, EstimateStep> admit(const basic_deployment<T>& d,
                                                 const basic_service_load<T>& l,
@@ -131,8 +134,8 @@ constexpr service_inputs<T, EstimateStep> admit(const basic_deployment<T>& d,
   return in;
 }
 
-/// Time of the engine step that decodes n sequences. Batch 1 and batch 2 use different kernels, so
-/// a mean batch 1 < n < 2 interpolates: (2 - n) t(1) + (n - 1) t(2).
+/// Time t of the engine step that decodes n sequences. Batch 1 and batch 2 use different kernels,
+/// so for a mean batch 1 < n < 2 the time is interpolated: (2 - n) t(1) + (n - 1) t(2).
 template <Scalar T, class EstimateStep>
 constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
                                        const basic_iteration<T>& decode) {
@@ -145,7 +148,7 @@ constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
   return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
 }
 
-/// Step times at a decode batch.
+/// Step times at a decode batch of `batch` sequences.
 template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>& in, const T& batch,
                                           const char* evaluation) {
@@ -161,7 +164,7 @@ constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>&
   return p;
 }
 
-/// A closed loop at one decode batch.
+/// Solution of a closed loop at a given decode batch.
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> closed_loop_at(const service_inputs<T, EstimateStep>& in,
                                           const basic_closed_loop<T>& loop, const T& batch,
@@ -171,9 +174,10 @@ constexpr loop_solution<T> closed_loop_at(const service_inputs<T, EstimateStep>&
   return {steps, closed_service(in.terms, steps, loop), decoding};
 }
 
-/// Solution of a closed loop. Under mixed chunks fewer sequences decode than are in service, so it
-/// is evaluated twice: at the largest decode batch of the token budget, then at the batch found.
-/// Leaves out: a fixed point; the second evaluation hardly moves.
+/// Solution of a closed loop. Under mixed chunks fewer sequences decode than are in service. The
+/// loop is then evaluated twice: at the largest decode batch of the token budget, and at the decode
+/// batch that follows.
+/// Leaves out: iteration to a fixed point; the second evaluation already changes little.
 /// Test: tests/property/order_serving.cpp, random loads.
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> solve_closed_loop(const service_inputs<T, EstimateStep>& in,
@@ -197,8 +201,8 @@ constexpr loop_solution<T> solve_closed_loop(const service_inputs<T, EstimateSte
   return found;
 }
 
-/// Queueing for the host link before a KV fetch. In a closed loop also the residual engine step
-/// before the request can join the batch.
+/// Mean queueing for the host link before a KV fetch. In a closed loop it includes the rest of the
+/// engine step in progress, after which the request can join the batch.
 template <Scalar T, class EstimateStep>
 constexpr duration<T> fetch_queueing(const service_inputs<T, EstimateStep>& in,
                                      const basic_prefix_fetch<T>& fetch,
@@ -212,8 +216,8 @@ constexpr duration<T> fetch_queueing(const service_inputs<T, EstimateStep>& in,
          others * residual_step_time(in.terms, found.steps, found.state, found.state.itl.mean());
 }
 
-/// Solution of the closed loop of the load: of the requests that are not waiting for a KV fetch
-/// from host memory.
+/// Solution of the closed loop of a load. It counts only the requests that are not waiting for a KV
+/// fetch from host memory.
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateStep>& in,
                                              const basic_prefix_fetch<T>& fetch,
@@ -228,11 +232,12 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
   return solve_closed_loop(in, loop);
 }
 
-/// Solution of an open loop. A request in service meets the mean number of others, n, whatever it
-/// does: n = lambda C(n + 1), with C the request time of a closed loop. This is exact for a birth
-/// and death process with a linear C. Arrivals in bursts meet more, clocked arrivals fewer. The
-/// closed loop with all batch slots taken has the largest throughput.
-/// Not feasible: arrivals at that throughput or above.
+/// Solution of an open loop at arrival rate lambda. A request in service meets on average n others:
+/// n = lambda C(n + 1), where C(m) is the request time of a closed loop of m requests. This is
+/// exact for a birth and death process with a linear C. Requests in bursts meet more others,
+/// periodic arrivals fewer. The closed loop with all batch slots taken has the largest possible
+/// throughput.
+/// Not feasible: an arrival rate of at least that throughput.
 /// Source: docs/laws/research/serving.md (derivation).
 /// Test: the simulator of tests/simulator.
 template <Scalar T, class EstimateStep>
@@ -265,7 +270,7 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
 }
 
 /// Adds the KV fetch from host memory, which precedes prefill.
-/// Not feasible: in an open loop, a host link that is always busy.
+/// Not feasible: an open loop that saturates the host link.
 template <Scalar T, class EstimateStep>
 constexpr void add_fetch(const service_inputs<T, EstimateStep>& in,
                          const basic_prefix_fetch<T>& fetch, loop_solution<T>& found) {
@@ -281,7 +286,7 @@ constexpr void add_fetch(const service_inputs<T, EstimateStep>& in,
   found.state.ttft_terms.kv_fetch = fetch.transfer_time + queueing;
 }
 
-/// Means and distributions of a solution as an estimate.
+/// Converts a solution to an estimate: means and distributions.
 template <Scalar T>
 constexpr basic_serving_estimate<T> estimate_of(const basic_service_load<T>& l,
                                                 const basic_service_terms<T>& terms,
@@ -301,8 +306,8 @@ constexpr basic_serving_estimate<T> estimate_of(const basic_service_load<T>& l,
   return s;
 }
 
-/// Predicts a service without the term breakdowns of its steps: `estimate.decode` and
-/// `estimate.prefill` stay empty. `decode` receives the iteration of the mean decode step.
+/// Predicts a service, without breakdowns of its steps: `estimate.decode` and `estimate.prefill`
+/// stay empty. The function sets `decode` to the iteration of the mean decode step.
 template <Scalar T, class EstimateStep>
 constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d,
                                                     const basic_service_load<T>& l,
@@ -325,8 +330,8 @@ constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d
   return p;
 }
 
-/// Predicts a service by estimate_step(iteration) -> estimate, with the breakdowns of its mean
-/// decode step and of one prefill.
+/// Predicts a service, with breakdowns of its mean decode step and of one prefill.
+/// estimate_step(iteration) returns the estimate of an engine step.
 template <Scalar T, class EstimateStep>
 constexpr predicted_service<T> predict_service(const basic_deployment<T>& d,
                                                const basic_service_load<T>& l,
@@ -351,7 +356,7 @@ constexpr basic_serving_estimate<T> prediction_of_service(const basic_deployment
   return predict_service(d, l, engine_terms<T>(policy), estimate_step).estimate;
 }
 
-/// Throughput and latencies of a service, for plans, which need no breakdown.
+/// Predicts throughput and latencies of a service without breakdowns, for plans.
 template <Scalar T, class EstimateStep>
 constexpr basic_serving_estimate<T> flow_of_service(const basic_deployment<T>& d,
                                                     const basic_service_load<T>& l,

@@ -1,5 +1,5 @@
-// Preemption: its rate and cost where outputs outgrow the KV cache of an engine that admits
-// requests by the tokens they have so far.
+// Preemption: how often it happens and how much time it costs. It occurs in engines that admit
+// requests by their present tokens, when the growing outputs fill the KV cache.
 #pragma once
 
 #include <perfmodel/scalar/choose.hpp>
@@ -9,30 +9,34 @@
 
 namespace perfmodel {
 
-/// Preemptions of one request, from its arrival to its last token.
+/// Preemptions of one request between its arrival and its last token, and the time that they cost.
 template <Scalar T = double>
 struct basic_preemption_estimate {
-  T preemptions{};
-  T tokens_lost{};               ///< cached tokens lost per preemption
-  duration<T> recompute_time{};  ///< by recomputing them, all preemptions
-  duration<T> swap_time{};       ///< by swapping them out and in, all preemptions
-  per_lane<T, preemption> cheaper{};
+  T preemptions{};               ///< mean number per request
+  T tokens_lost{};               ///< cached tokens that one preemption loses
+  duration<T> recompute_time{};  ///< time per request if all lost tokens are recomputed
+  duration<T> swap_time{};       ///< time per request if they are swapped out and in
+  per_lane<T, preemption> cheaper_mode{};
 
-  /// Time lost in the cheaper of the two modes.
-  constexpr duration<T> time() const { return min(recompute_time, swap_time); }
+  /// Time that preemptions cost a request in `cheaper_mode`.
+  constexpr duration<T> lost_time() const { return min(recompute_time, swap_time); }
 };
 using preemption_estimate = basic_preemption_estimate<>;
 
-/// Preemptions per request where more requests wait than the KV cache holds: O / (I + O / 10), with
-/// I prompt tokens that are not shared. Each completion frees I + O tokens, which new prompts take
-/// at once. Until the next completion the others grow by O in all, so the newest are preempted, and
-/// each frees I + O / 10. A tenth of an output at preemption is read off simulations.
+/// Preemptions per request when more requests wait than the KV cache holds:
+///   O / (I + O / 10)
+/// I is the number of unshared prompt tokens and O the number of output tokens of a request. A
+/// completion frees I + O tokens, and new prompts take them at once. Between two completions the
+/// running sequences together generate O tokens in steady state. The engine makes space for these
+/// by preempting the newest sequences. Each of them frees I + O / 10 tokens. The figure O / 10
+/// (output tokens at the time of preemption) comes from simulations.
 /// Source: Kwon et al., "Efficient Memory Management for Large Language Model Serving with
 /// PagedAttention", SOSP 2023, section 4.5; vLLM, v1/core/sched/scheduler.py (preempts the newest).
+/// Leaves out: partly filled blocks, which leave spare tokens; shorter outputs than those of the
+/// test are therefore preempted less often.
 /// Errors: input or output below 1.
 /// Test: by hand; the simulator of tests/simulator, outputs of 500 to 2000 tokens after prompts of
-/// 200 to 2000, within 15 %; shorter ones are preempted less, since partly filled blocks leave
-/// spare tokens.
+/// 200 to 2000 tokens, within 15 %.
 template <Scalar T>
 constexpr T preemptions_of_full_service(const T& input, const T& output) {
   detail::count("input", input);
@@ -42,14 +46,15 @@ constexpr T preemptions_of_full_service(const T& input, const T& output) {
 
 namespace detail {
 
-/// Output tokens of a sequence when it is preempted: O / 10.
+/// Output tokens that a sequence has when it is preempted: a tenth of its output.
 template <Scalar T>
 constexpr T output_tokens_at_preemption(const basic_service_load<T>& l) {
   return 0.1 * l.output_tokens;
 }
 
-/// 1 where a closed loop has more requests than fit at their mean context (`fit`) in an engine that
-/// lets sequences grow into the cache; else 0.
+/// Indicator of preemption in a closed loop: 1 if `requests` exceeds `fit`, the sequences of mean
+/// context that fit in the KV cache, else 0. It is 0 for an engine that reserves the memory of
+/// whole outputs (`!grows_into_memory`).
 template <Scalar T>
 constexpr T overcommitted(const basic_deployment<T>& d, const T& requests, const T& fit) {
   if (!grows_into_memory(d.serving_engine)) return T(0.0);
@@ -58,7 +63,8 @@ constexpr T overcommitted(const basic_deployment<T>& d, const T& requests, const
   });
 }
 
-/// Preemptions per request of a load in a full cache. Its shared prefix stays cached.
+/// Preemptions per request of a load when the KV cache is full. The shared prefix stays cached, so
+/// only the unshared tokens count.
 template <Scalar T>
 constexpr T preemptions_when_full(const basic_service_load<T>& l) {
   return preemptions_of_full_service(T(l.input_tokens - tokens_of(l.shared)), l.output_tokens);
@@ -66,14 +72,16 @@ constexpr T preemptions_when_full(const basic_service_load<T>& l) {
 
 }  // namespace detail
 
-/// Preemptions of a load on a deployment, and the time they cost: a prefill of the tokens lost
-/// (recompute), or their bytes over the host link of each device, both ways (swap). None where the
-/// engine reserves memory for whole outputs (grows_into_memory), in a closed loop that fits, and in
-/// an open loop. Without a host link only recompute. `serving` has the cost in its prediction where
-/// the load has a preemption_mode.
+/// Preemptions of a load on a deployment, and the time that they cost in both modes:
+///   recompute  preemptions x the time of a prefill of `tokens_lost` tokens
+///   swap       2 x preemptions x the cache of `tokens_lost` tokens on one device / host_link
+/// `host_link` is the bandwidth between one device and its host; 0 leaves only recompute. The
+/// result is 0 in three cases: an open loop, a closed loop that fits in memory, and an engine that
+/// reserves memory for whole outputs (`!grows_into_memory`). This function only compares the modes;
+/// `serving` includes preemption in its prediction if the load has a `preemption_mode`.
 /// Leaves out: prefix-cache hits of a preempted sequence; overlap of both modes with decoding.
 /// Errors: as serving.
-/// Test: both times by hand; a slow link makes recompute the cheaper.
+/// Test: both times by hand; with a slow host link recompute is the cheaper mode.
 template <Scalar T, class Policy>
 constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& d,
                                                      const basic_service_load<T>& l,
@@ -95,7 +103,7 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
     e.swap_time = named(
         "swap", 2.0 * e.preemptions * detail::sequence_on_device(d, e.tokens_lost) / host_link);
   }
-  e.cheaper = detail::on_each_lane<T>([&](std::size_t lane) {
+  e.cheaper_mode = detail::on_each_lane<T>([&](std::size_t lane) {
     return lanes_of<T>::lane(e.swap_time.value(), lane) <
                    lanes_of<T>::lane(e.recompute_time.value(), lane)
                ? preemption::swap
@@ -104,13 +112,15 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
   return e;
 }
 
-/// Cost of preemption for one request of a service, from its first token to its last.
+/// Effect of preemption on one request of a service, as the prediction of `serving` uses it.
 template <Scalar T = double>
 struct basic_preemption_effect {
-  T preemptions{};
-  T prefills_per_request = T(1.0);  ///< 1 and the recomputations
-  duration<T> restore_time{};       ///< recompute or swap-in of one preemption, without queueing
-  duration<T> batch_stall{};        ///< time that all requests wait for the swaps of one
+  T preemptions{};  ///< mean number per request
+  /// Its own prefill, and the recomputations in units of it.
+  T prefills_per_request = T(1.0);
+  /// Time to restore a sequence once (recompute, or swap out and in), without queueing.
+  duration<T> restore_time{};
+  duration<T> batch_stall{};  ///< pause of the whole batch for the swaps of one request
 
   constexpr bool has_any() const { return upper(preemptions) > 0.0; }
 };
@@ -118,18 +128,20 @@ using preemption_effect = basic_preemption_effect<>;
 
 namespace detail {
 
-/// Completions a request waits for when preempted n times: n (n + 1) / 2, fitted to the simulator.
-/// Preempted requests are restored in order of arrival, as others complete. Prompts admitted at the
-/// same time are preempted at the same time, and each completion readmits one of them.
+/// Completions of other requests that a request waits for, in total over its n preemptions. The
+/// count n (n + 1) / 2 is fitted to the simulator of tests/simulator. Preempted requests are
+/// restored in order of arrival, one per completion. Prompts admitted at the same time are also
+/// preempted at the same time, so they wait for each other.
 template <Scalar T>
 constexpr T completions_until_restored(const T& preemptions) {
   return 0.5 * preemptions * (1.0 + preemptions);
 }
 
-/// Adds preemptions to the state of a closed loop of `batch` requests in service. The time in
-/// service grows by n restore times. The time away, completions_until_restored completions, is
-/// spent between two tokens and replaces as much admission delay. Recomputed prefills are already
-/// in `state` (basic_service_terms::prefills_per_request).
+/// Adds the effect of preemption to `state`, the state of a closed loop with `batch` requests in
+/// service and n preemptions per request. The time in service grows by n x restore_time. A
+/// preempted request also waits until other requests complete (completions_until_restored). This
+/// wait lies between two of its tokens; the admission delay of new requests falls by the same time.
+/// Recomputed prefills are already in `state` (basic_service_terms::prefills_per_request).
 /// Test: by hand; Little's law; the simulator of tests/simulator, outputs of 500 to 2000 tokens.
 template <Scalar T>
 constexpr void add_preemptions(basic_service_state<T>& state, const basic_preemption_effect<T>& e,

@@ -1,4 +1,4 @@
-// Times of the engine steps of a service, by how its scheduler combines prefill and decode.
+// Times of the engine steps of a service, for each way a scheduler combines prefill and decode.
 #pragma once
 
 #include <perfmodel/serving/load.hpp>
@@ -7,28 +7,32 @@
 
 namespace perfmodel {
 
-/// Step times from which the latencies of a service follow. With mixed chunks a step also decodes,
-/// and the times of prefill include that.
+/// Step times from which the latencies of a service follow. Under mixed chunks a step with prefill
+/// also decodes, and its time includes the decoding.
 template <Scalar T = double>
 struct basic_prefill_steps {
-  duration<T> decode_time{};             ///< engine step without prefill
-  duration<T> prefill_time{};            ///< all steps of a prompt that meets no other prefill
-  duration<T> decode_stall{};            ///< time such a prompt adds to concurrent decoding
-  duration<T> marginal_prefill_time{};   ///< time a further prompt adds to a step with prefill
-  duration<T> saturated_prefill_time{};  ///< time per prompt where every step is full of prefill
-  T prefills_per_step = T(1.0);          ///< prompts in a full step
-  T chunks = T(1.0);                     ///< engine steps of one prompt, a whole number
-  T steps_per_prefill = T(1.0);          ///< prompt tokens over tokens of a chunk, a fraction
-  duration<T> prefill_step_time{};       ///< engine step with one prompt, or one chunk of it
-  T decode_steps_per_prefill{};  ///< full steps per prompt that also decode; 0 for prefill only
+  duration<T> decode_time{};   ///< engine step without prefill
+  duration<T> prefill_time{};  ///< all steps of a prompt without concurrent prefills
+  duration<T> decode_stall{};  ///< time that one prefill adds to concurrent decoding
+  /// Time that one more prompt adds to a step with prefill.
+  duration<T> marginal_prefill_time{};
+  /// Time per prompt if every step is full of prefill.
+  duration<T> saturated_prefill_time{};
+  T prefills_per_step = T(1.0);     ///< prompts in a step that is full of prefill
+  T chunks = T(1.0);                ///< engine steps of one prompt, a whole number
+  T steps_per_prefill = T(1.0);     ///< uncached prompt tokens / tokens of a chunk, a fraction
+  duration<T> prefill_step_time{};  ///< time of `prefill_iteration`
+  /// Steps full of prefill per prompt that also decode; 0 if steps prefill only.
+  T decode_steps_per_prefill{};
   double pipeline_stages = 1.0;
-  basic_iteration<T> prefill_iteration{};  ///< engine step with one prompt, or one chunk of it
+  /// Engine step with one prompt, or one chunk of it.
+  basic_iteration<T> prefill_iteration{};
 };
 using prefill_steps = basic_prefill_steps<>;
 
 namespace detail {
 
-/// The iteration that prefills one prompt and decodes nothing, less the cached prefix.
+/// Engine step that prefills the uncached tokens of one prompt and decodes nothing.
 template <Scalar T>
 constexpr basic_iteration<T> unloaded_prefill(const basic_service_load<T>& l) {
   return {.prefill_tokens = uncached_tokens(l), .prefill_past = l.prefix_hit * l.input_tokens};
@@ -42,14 +46,16 @@ constexpr T step_token_budget(const basic_deployment<T>& d) {
               .tokens;
 }
 
-/// Engine steps in flight at once: one per data-parallel group and pipeline stage.
+/// Number of engine steps in flight at the same time: one per data-parallel group and pipeline
+/// stage.
 template <Scalar T>
 constexpr T concurrent_steps(const basic_deployment<T>& d) {
   return T(d.layout.data) * T(d.layout.pipeline);
 }
 
-/// Prompt tokens that a step may take. Under mixed chunks the sequences that decode in the step
-/// use one token each, at least one where any decode; a sixteenth of the budget stays for prefill.
+/// Prompt tokens that an engine step may take. Under mixed chunks each sequence that decodes in the
+/// step uses one token of the budget (at least one token if any decodes). At least a sixteenth of
+/// the budget stays for prefill.
 template <Scalar T>
 constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
                            const scheduling scheduler, const T& decoding) {
@@ -61,11 +67,12 @@ constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_loa
   return scalar_max(T(tokens - per_step), T(tokens / 16.0));
 }
 
-/// Limit of the token budget on the decode batch n under mixed chunks. A sequence decodes for
-/// `intervals` steps. Each step then prefills n prefills I / intervals tokens, with I the uncached
-/// tokens of a prompt. n is the largest batch at which these fit into the budgets left, summed over
-/// all steps in flight. With more requests in service, fewer of them decode at once.
-/// Test: the simulator of tests/simulator, closed loops of three times the limit.
+/// Largest decode batch n that the token budget allows under mixed chunks. A sequence decodes for
+/// `intervals` steps, so n sequences need n x prefills_per_request x I / intervals prefill tokens
+/// per step. I is the number of uncached prompt tokens. n is the batch at which this equals the
+/// budget that decoding leaves, summed over all steps in flight. If more requests are in service,
+/// fewer of them decode at the same time.
+/// Test: the simulator of tests/simulator, closed loops of three times this batch.
 template <Scalar T>
 constexpr T largest_decode_batch(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                  const T& intervals, const T& prefills_per_request) {
@@ -75,7 +82,8 @@ constexpr T largest_decode_batch(const basic_deployment<T>& d, const basic_servi
   return scalar_max(T(tokens / (1.0 + demand)), T(tokens / (16.0 * demand))) * concurrent_steps(d);
 }
 
-/// Times of one prompt from its step with a single prefill and its full step.
+/// Sets the times of one prompt. They follow from the step with one prefill (`p.prefill_step_time`)
+/// and the time `full` of a step that is full of prefill. `mixed`: steps with prefill also decode.
 template <Scalar T>
 constexpr void add_prefill_times(basic_prefill_steps<T>& p, const bool mixed,
                                  const duration<T>& full) {
@@ -102,9 +110,10 @@ constexpr void add_prefill_times(basic_prefill_steps<T>& p, const bool mixed,
   p.prefills_per_step = named("prefills per step", p.prefills_per_step);
 }
 
-/// Step times at a decode batch of `decoding` sequences, by `time_with(iteration)`. The budget is
-/// one per data-parallel group and pipeline stage. `decode_time` is the step without prefill.
-/// `evaluation` names this evaluation in a derivation, where a service needs several.
+/// Step times at a decode batch of `decoding` sequences; time_with(iteration) returns the time of a
+/// step with prefill. `decode_time` is the time of the step without prefill. Each data-parallel
+/// group and pipeline stage has a token budget of its own. `evaluation` labels the recorded
+/// formulas, for a service that evaluates this function more than once.
 template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
                                                   const basic_service_load<T>& l,

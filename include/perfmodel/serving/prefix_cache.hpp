@@ -1,5 +1,5 @@
-// Prefix caching in a service: KV-cache capacity with shared prefixes, hits, and fetches from host
-// memory.
+// Prefix caching in a service: KV-cache capacity with shared prefixes, the hit rate, and fetches of
+// prefixes from host memory.
 #pragma once
 
 #include <perfmodel/laws/queueing.hpp>
@@ -11,9 +11,9 @@ namespace perfmodel {
 
 namespace detail {
 
-/// Sequences of `context` tokens as a tree of their cache use in a data-parallel group: whole
-/// blocks, of which only full ones are shared, or bytes of a device where layers cache less than
-/// all tokens.
+/// Prefix tree of sequences with `context` tokens, in units of stored cache instead of tokens. The
+/// unit is a block if every layer caches all tokens; only full blocks are shared. Otherwise (layers
+/// with a window or a state) the unit is a byte on one device.
 template <Scalar T>
 constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
                                           const basic_prefix_levels<T>& shared, const T& context,
@@ -33,11 +33,11 @@ constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
     tree.levels.push_back({scalar_max(T(rest - next), T(0.0)), level.prefixes});
     rest = next;
   }
-  tree.own = rest;
+  tree.own_tokens = rest;
   return tree;
 }
 
-/// capacity_of with a shared prefix stored once per data-parallel group.
+/// KV-cache capacity (capacity_of) when each data-parallel group stores a shared prefix once.
 template <Scalar T>
 constexpr basic_kv_capacity<T> shared_prefix_capacity(const basic_deployment<T>& d,
                                                       const basic_memory_budget<T>& budget,
@@ -56,15 +56,18 @@ constexpr basic_kv_capacity<T> shared_prefix_capacity(const basic_deployment<T>&
 
 }  // namespace detail
 
-/// KV-cache capacity where sequences share prefixes, stored once per data-parallel group: the B of
-/// a group with
-///   B (context - shared) + sum of tokens_i n_i (1 - (1 - 1/n_i)^B) = tokens of the group
-/// in whole blocks. A layer with a window shares the part of the prefix in the window.
-/// Source: expected number of distinct prefixes among B random requests.
-/// Leaves out: idle prefixes that stay cached, which cost nothing, as sequences evict them.
-/// Errors: as kv_capacity; prefixes as long as the context; fewer on a level than on the one
-/// before.
-/// Test: one prefix by hand; without any, kv_capacity; the simulator of tests/simulator.
+/// KV-cache capacity when sequences share prefixes. Each data-parallel group stores a shared prefix
+/// once. The number of sequences of a group is the B that solves
+///   B (context - shared) + sum over levels i of tokens_i n_i (1 - (1 - 1/n_i)^B) = group tokens
+/// in whole blocks. n_i is `prefixes` of level i, tokens_i its `tokens`, and shared the sum of
+/// tokens_i. A layer with a window shares only the part of the prefix inside the window.
+/// Source: expected number of distinct prefixes among B random requests (by definition).
+/// Leaves out: idle prefixes that stay cached; they need no capacity, since new sequences evict
+/// them.
+/// Errors: as kv_capacity without shared prefixes; a shared prefix that is not shorter than
+/// `context`; a level with fewer prefixes than the level before it.
+/// Test: one prefix by hand; without shared prefixes, the capacity of the other overload; the
+/// simulator of tests/simulator.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                                            const basic_prefix_levels<T>& shared,
@@ -79,14 +82,14 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Sequences of `context` tokens that fit, of a load.
+/// Number of sequences with `context` tokens of a load that fit in memory.
 template <Scalar T>
 constexpr T sequences_of(const basic_deployment<T>& d, const basic_memory_budget<T>& budget,
                          const basic_service_load<T>& l, const T& context) {
   return shared_prefix_capacity(d, budget, l.shared, context, T(16.0)).sequences;
 }
 
-/// resolve_prefix_hit of a load that is already checked.
+/// Computes resolve_prefix_hit for a load that is already checked.
 template <Scalar T>
 constexpr basic_service_load<T> fill_prefix_hit(const basic_deployment<T>& d,
                                                 basic_service_load<T> l) {
@@ -95,11 +98,11 @@ constexpr basic_service_load<T> fill_prefix_hit(const basic_deployment<T>& d,
       capacity_of(d, budget_of(d), T(l.input_tokens + l.output_tokens), T(16.0));
   if (!c.feasible || !(lower(c.tokens.value()) >= 1.0)) return l;
   const basic_prefix_tree<T> tree{l.shared, l.input_tokens - tokens_of(l.shared), l.output_tokens};
-  l.prefix_hit = scalar_min(prefix_hit_of(tree, c.tokens.value()).hit, T(0.999));
+  l.prefix_hit = scalar_min(prefix_hit_of(tree, c.tokens.value()).hit_rate, T(0.999));
   const bytes_per_token<T> per_token = kv_bytes_per_token(d.model, formats_of(d).kv);
   if (l.host && l.host->memory && upper(per_token.value()) > 0.0) {
     const T both = c.tokens.value() + T(l.host->memory->value() / per_token.value());
-    const T found = scalar_min(prefix_hit_of(tree, both).hit, T(0.999));
+    const T found = scalar_min(prefix_hit_of(tree, both).hit_rate, T(0.999));
     l.host->hit = scalar_max(T(found - l.prefix_hit), T(0.0));
     l.prefix_hit = found;
   }
@@ -108,13 +111,14 @@ constexpr basic_service_load<T> fill_prefix_hit(const basic_deployment<T>& d,
 
 }  // namespace detail
 
-/// Returns the load with its prefix_hit: as given, or what prompts find of `shared` in the cache of
-/// a data-parallel group with least-recently-used eviction (prefix_hit_of). Host memory behind it
-/// adds hits: both tiers cache as one of their total size does. Requests are routed to groups at
-/// random.
-/// Leaves out: concurrent misses on the same prefix.
+/// Returns the load with its `prefix_hit` filled in. A given prefix_hit stays. Otherwise it follows
+/// from the `shared` prefixes by prefix_hit_of, with the KV-cache tokens of one data-parallel
+/// group. A host cache of known size adds its tokens: both tiers together cache what one cache of
+/// their total size would. Its share of the hits is set in `host->hit`.
+/// Leaves out: concurrent misses on the same prefix; prefix-aware routing (groups receive requests
+/// at random).
 /// Errors: as serving.
-/// Test: by prefix_hit_of; a prefix of all requests is found except at its first use.
+/// Test: equal to prefix_hit_of; a prefix common to all requests misses only at its first use.
 template <Scalar T>
 constexpr basic_service_load<T> resolve_prefix_hit(const basic_deployment<T>& d,
                                                    const basic_service_load<T>& l) {
@@ -125,20 +129,22 @@ constexpr basic_service_load<T> resolve_prefix_hit(const basic_deployment<T>& d,
 // Fetches of prefixes from host memory: transfer times, queueing for the host link, and the
 // requests that wait.
 
-/// Fetch of a prompt's prefix from host memory. All devices of a data-parallel group fetch their
-/// parts at once, one prompt after the other, so a group is one server.
+/// Fetch of a prompt's cached prefix from host memory. All devices of a data-parallel group fetch
+/// their parts at the same time, and prompts are fetched one after the other. A group is therefore
+/// one server of a queue.
 template <Scalar T = double>
 struct basic_prefix_fetch {
-  duration<T> transfer_time{};
-  T links = T(1.0);
-  T variation{};  ///< coefficient of variation of transfers, as of prompts
+  duration<T> transfer_time{};  ///< transfer of one prompt, without queueing
+  T links = T(1.0);             ///< number of data-parallel groups, one server each
+  /// Coefficient of variation of transfer times, equal to that of prompt lengths.
+  T variation{};
 
   constexpr bool is_needed() const { return upper(transfer_time.value()) > 0.0; }
-  /// Utilisation of a host link at a throughput of all groups.
+  /// Utilisation of the host link of a group, at a request rate summed over all groups.
   constexpr T utilisation(const request_rate<T>& rate) const {
     return T(rate * transfer_time / request / links);
   }
-  /// Mean queueing and transfer: M/G/1, Pollaczek and Khinchine.
+  /// Mean time of a fetch with queueing: an M/G/1 queue (Pollaczek and Khinchine).
   constexpr duration<T> response_time(const T& utilisation) const {
     const T u = scalar_min(utilisation, T(1.0 - 1e-9));
     return transfer_time +
@@ -149,23 +155,24 @@ using prefix_fetch = basic_prefix_fetch<>;
 
 namespace detail {
 
-/// Bandwidth of the host link: the load's, else the accelerator's.
-/// Errors: neither states one.
+/// Bandwidth of the host link of one device: the load's if stated, else the accelerator's.
+/// Errors: neither the load nor the accelerator states one.
 template <Scalar T>
 constexpr bandwidth<T> host_link_of(const basic_deployment<T>& d, const basic_service_load<T>& l) {
-  if (l.host && l.host->per_device) return *l.host->per_device;
+  if (l.host && l.host->bandwidth_per_device) return *l.host->bandwidth_per_device;
   if (!(d.device.host.exists() && d.device.host.bandwidth.is_stated()))
-    missing("host.per_device, as the accelerator states no link to its host,");
+    missing("host.bandwidth_per_device, as the accelerator states no link to its host,");
   return d.device.host.bandwidth.quantity();
 }
 
 }  // namespace detail
 
-/// Fetch of the load's host hits: latency + bytes of a device / bandwidth; none without a host
-/// cache.
+/// Fetch of the host hits of a load. Its transfer time is latency + the bytes that one device
+/// fetches / the bandwidth of its host link. The result is empty if the load has no host hits.
+/// Source: by definition.
 /// Leaves out: overlap of layers with compute.
-/// Errors: an accelerator without a stated host link, where the load states none.
-/// Test: fetch_time of a host_tier.
+/// Errors: neither the load nor the accelerator states a host link.
+/// Test: equal to fetch_time of a host_tier.
 template <Scalar T>
 constexpr basic_prefix_fetch<T> prefix_fetch_of(const basic_deployment<T>& d,
                                                 const basic_service_load<T>& l) {
@@ -177,8 +184,8 @@ constexpr basic_prefix_fetch<T> prefix_fetch_of(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Mean queueing and transfer in a closed loop of N: a request finds the utilisation that the N - 1
-/// others cause (Schweitzer's approximation).
+/// Mean time of a fetch with queueing, in a closed loop of N requests (`customers`). By
+/// Schweitzer's approximation a request finds the utilisation that the N - 1 other requests cause.
 template <Scalar T>
 constexpr duration<T> closed_loop_fetch_time(const basic_prefix_fetch<T>& fetch, const T& customers,
                                              const request_rate<T>& throughput) {
@@ -188,12 +195,14 @@ constexpr duration<T> closed_loop_fetch_time(const basic_prefix_fetch<T>& fetch,
 
 }  // namespace detail
 
-/// Requests of a closed loop of N that are not fetching: the n with n + X(n) R = N. `fetching(n)`
-/// returns X(n) R, throughput times fetch time with queueing, as the N - 1 others leave the link
-/// (mean value analysis, Schweitzer's approximation). Fetches overlap with engine steps.
-/// Source: Little 1961; Schweitzer 1979.
-/// Leaves out: the initial burst of a run, which fetches all at once; blocks reserved meanwhile.
-/// Test: all requests where nothing is fetched; a saturated link transfers without pause; the
+/// Mean number of requests that are not fetching, in a closed loop of N requests: the n with n +
+/// X(n) R = N. X(n) is the throughput with n requests in service, and R the time of a fetch with
+/// queueing. `fetching(n)` returns X(n) R, the number that is fetching. Fetches run concurrently
+/// with engine steps.
+/// Source: Little 1961; Schweitzer 1979 (mean value analysis).
+/// Leaves out: the initial burst of a run, in which all requests fetch at once; KV-cache blocks
+/// that are reserved during a fetch.
+/// Test: all requests if nothing is fetched; a saturated link transfers without pause; the
 /// simulator of tests/simulator.
 template <Scalar T, class Fetching>
 constexpr T requests_not_fetching(const T& requests, const Fetching& fetching) {

@@ -1,4 +1,5 @@
-// Trees of shared prefixes: hit rate of a cache, and sequences that fit with shared storage.
+// Trees of shared prefixes: the hit rate of a prefix cache, and the number of sequences that fit
+// when each shared prefix is stored once.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -7,8 +8,9 @@
 
 namespace perfmodel {
 
-/// One level of a prefix tree: `prefixes` distinct prefixes of `tokens` tokens each. A request has
-/// one of them, all equally likely.
+/// One level of a prefix tree: `prefixes` nodes in total (not per parent). Each node adds `tokens`
+/// tokens to the prefix of its parent. A request passes through one node per level; all nodes of a
+/// level are equally likely.
 template <Scalar T = double>
 struct basic_prefix_level {
   T tokens{};
@@ -22,23 +24,24 @@ struct basic_prefix_level {
 };
 using prefix_level = basic_prefix_level<>;
 
-/// Levels of a prefix tree, root first.
+/// Levels of a prefix tree, from the root to the leaves.
 template <Scalar T = double>
 using basic_prefix_levels = short_list<basic_prefix_level<T>, 6>;
 using prefix_levels = basic_prefix_levels<>;
 
-/// Shared-prefix tree of a load. {.levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own = 200,
-/// .output = 300} is a system prompt, 40 tenants and 600 conversations with their history. A prompt
-/// has 200 tokens of its own, and its output of 300 tokens stays cached too.
+/// Shared-prefix tree of a load. The example {.levels = {{500, 1}, {2000, 40}, {3000, 600}},
+/// .own_tokens = 200, .output_tokens = 300} has three levels: one system prompt, 40 tenants, and
+/// 600 conversation histories. Each prompt ends with 200 unshared tokens (`own_tokens`). The 300
+/// output tokens of a request stay in the cache after it.
 template <Scalar T = double>
 struct basic_prefix_tree {
   basic_prefix_levels<T> levels{};
-  T own{};
-  T output{};
+  T own_tokens{};
+  T output_tokens{};
 
-  /// Tokens of a prompt.
+  /// Tokens of a whole prompt: all levels and `own_tokens`.
   constexpr T tokens() const {
-    T sum = own;
+    T sum = own_tokens;
     for (const auto& level : levels) sum += level.tokens;
     return sum;
   }
@@ -46,22 +49,23 @@ struct basic_prefix_tree {
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f("levels", s.levels...);
-    f(field::count("own"), s.own...);
-    f(field::not_negative("output"), s.output...);
+    f(field::count("own_tokens"), s.own_tokens...);
+    f(field::not_negative("output_tokens"), s.output_tokens...);
   }
 };
 using prefix_tree = basic_prefix_tree<>;
 
-/// Hit rate of a prefix cache.
+/// Result of prefix_hit_of.
 template <Scalar T = double>
 struct basic_prefix_hit_estimate {
-  T hit{};    ///< share of prompt tokens that hit
-  T reach{};  ///< requests after which an unused prefix is evicted
+  T hit_rate{};                 ///< cached share of all prompt tokens
+  T requests_until_eviction{};  ///< requests after which an unused prefix is evicted
 };
 using prefix_hit_estimate = basic_prefix_hit_estimate<>;
 
 namespace detail {
 
+/// Tokens of a shared prefix over all levels.
 template <Scalar T>
 constexpr T tokens_of(const basic_prefix_levels<T>& levels) {
   T sum{};
@@ -69,6 +73,8 @@ constexpr T tokens_of(const basic_prefix_levels<T>& levels) {
   return sum;
 }
 
+/// Checks a prefix tree.
+/// Errors: a field out of range; a level with fewer prefixes than the level before it.
 template <Scalar T>
 constexpr void check_tree(const basic_prefix_tree<T>& tree) {
   require_valid(tree);
@@ -79,8 +85,10 @@ constexpr void check_tree(const basic_prefix_tree<T>& tree) {
   }
 }
 
-/// Checks the prefixes of sequences of `tokens` tokens.
-/// Errors: prefixes as long as the sequences; fewer on a level than on the one before.
+/// Checks that the shared prefix leaves at least one of the `tokens` tokens of a sequence unshared.
+/// `allowed` is the range that the error message names.
+/// Errors: a shared prefix that is not shorter than the sequence; a level with fewer prefixes than
+/// the level before it.
 template <Scalar T>
 constexpr void check_shared(const basic_prefix_levels<T>& levels, const T& tokens,
                             const char* allowed) {
@@ -90,14 +98,16 @@ constexpr void check_shared(const basic_prefix_levels<T>& levels, const T& token
   check_tree(basic_prefix_tree<T>{levels, rest, T(0.0)});
 }
 
-/// Probability that one of n equally likely prefixes is among the last t requests: 1 - exp(-t / n).
+/// Probability that the last t requests used a particular one of n prefixes at least once:
+/// 1 - exp(-t / n). Each request uses one of the n prefixes, all equally likely.
 template <Scalar T>
 constexpr T probability_seen_within(const T& n, const T& t) {
   using math::exp;
   return 1.0 - exp(T(-t / n));
 }
 
-/// Expected distinct prefixes, of n equally likely, among B requests: n (1 - (1 - 1/n)^B).
+/// Expected number of distinct prefixes that b requests use: n (1 - (1 - 1/n)^b). Each request uses
+/// one of n prefixes, all equally likely.
 template <Scalar T>
 constexpr T distinct_prefixes(const T& n, const T& b) {
   using math::exp;
@@ -108,52 +118,61 @@ constexpr T distinct_prefixes(const T& n, const T& b) {
 
 }  // namespace detail
 
-/// Hit rate of a prefix cache with least-recently-used eviction, leaves first. A prefix is cached
-/// if it was used within the last t requests (Che's approximation), with t from
-///   sum of n_i tokens_i (1 - exp(-t / n_i)) + t (own + output) = capacity.
+/// Hit rate of a prefix cache of `capacity` tokens that evicts the least recently used leaves
+/// first. Che's approximation: a prefix is cached if one of the last t requests used it. The cache
+/// is full at that t:
+///   sum over levels i of n_i tokens_i (1 - exp(-t / n_i)) + t (own + output) = capacity
+/// n_i is `prefixes` of level i, tokens_i its `tokens`; own and output are `own_tokens` and
+/// `output_tokens`. The hit rate is sum of tokens_i (1 - exp(-t / n_i)) / tokens of a prompt.
 /// Source: Che, Tung and Wang, "Hierarchical Web Caching Systems", IEEE JSAC 20(7), 2002; Zheng et
 /// al., "SGLang", 2024, section 3 (radix tree, least recently used leaves).
-/// Leaves out: unequal popularity; blocks; turns of one conversation in regular order.
-/// Errors: own or capacity below 1; a level with fewer prefixes than the one before.
-/// Test: a tree by hand; replayed request by request within 0.01; all shared tokens where all fit;
-/// rises with the capacity.
+/// Leaves out: unequal popularity of prefixes; storage in whole blocks; the regular order of the
+/// turns of one conversation.
+/// Errors: `own_tokens` or `capacity` below 1; a level with fewer prefixes than the level before
+/// it.
+/// Test: a tree computed by hand; a request-by-request replay of the cache, within 0.01; a cache
+/// that holds everything hits all shared tokens; the hit rate rises with the capacity.
 template <Scalar T>
 constexpr basic_prefix_hit_estimate<T> prefix_hit_of(const basic_prefix_tree<T>& tree,
                                                      const std::type_identity_t<T>& capacity) {
   detail::check_tree(tree);
   detail::count("capacity", capacity);
   const auto filled = [&](const T& t) -> T {
-    T sum = t * (tree.own + tree.output);
+    T sum = t * (tree.own_tokens + tree.output_tokens);
     for (const auto& level : tree.levels) {
       sum += level.prefixes * level.tokens * detail::probability_seen_within(level.prefixes, t);
     }
     return sum;
   };
   basic_prefix_hit_estimate<T> e;
-  e.reach = named("reach", detail::balanced_batch(T(1e15), [&](const T& t) -> T {
-                    return t * (capacity / filled(t));
-                  }));
+  e.requests_until_eviction = named("reach", detail::balanced_batch(T(1e15), [&](const T& t) -> T {
+                                      return t * (capacity / filled(t));
+                                    }));
   T found{};
   for (const auto& level : tree.levels) {
-    found += level.tokens * detail::probability_seen_within(level.prefixes, e.reach);
+    found +=
+        level.tokens * detail::probability_seen_within(level.prefixes, e.requests_until_eviction);
   }
-  e.hit = named("prefix hit", found / tree.tokens());
+  e.hit_rate = named("prefix hit", found / tree.tokens());
   return e;
 }
 
-/// Sequences that fit into `capacity` tokens with shared storage: the B with
-///   B (own + output) + sum of tokens_i n_i (1 - (1 - 1/n_i)^B) = capacity.
-/// Source: expected number of distinct prefixes among B random requests.
+/// Number of sequences that fit in `capacity` tokens when each shared prefix is stored once. It is
+/// the B that solves
+///   B (own + output) + sum over levels i of tokens_i n_i (1 - (1 - 1/n_i)^B) = capacity
+/// n_i is `prefixes` of level i, tokens_i its `tokens`; own and output are `own_tokens` and
+/// `output_tokens`.
+/// Source: expected number of distinct prefixes among B random requests (by definition).
 /// Errors: as prefix_hit_of.
-/// Test: one shared prefix by hand: (capacity - prefix) / (own + output); without sharing, a
-/// division.
+/// Test: one shared prefix gives (capacity - prefix) / (own + output); without shared prefixes the
+/// result is capacity / (own + output).
 template <Scalar T>
 constexpr T sequences_sharing(const basic_prefix_tree<T>& tree,
                               const std::type_identity_t<T>& capacity) {
   detail::check_tree(tree);
   detail::count("capacity", capacity);
   const auto filled = [&](const T& b) -> T {
-    T sum = b * (tree.own + tree.output);
+    T sum = b * (tree.own_tokens + tree.output_tokens);
     for (const auto& level : tree.levels) {
       sum += level.tokens * detail::distinct_prefixes(level.prefixes, b);
     }
@@ -164,15 +183,16 @@ constexpr T sequences_sharing(const basic_prefix_tree<T>& tree,
                }));
 }
 
-/// Conversation of `turns` turns with questions of `question` tokens and outputs of `output`
-/// tokens. Turn j has a history of (j - 1) (question + output).
+/// Conversation of `turns` turns. Each turn has a question of `question` tokens and an output of
+/// `output` tokens. The prompt of turn j begins with a history of (j - 1) (question + output)
+/// tokens.
 template <Scalar T = double>
 struct basic_conversation {
   T turns = T(1.0);
   T question{};
   T output{};
 
-  /// Mean history before a question: (turns - 1) / 2 x (question + output).
+  /// Mean length of the history over all turns: (turns - 1) / 2 x (question + output).
   constexpr T history() const { return 0.5 * (turns - 1.0) * (question + output); }
 
   template <class F, class... S>
@@ -184,18 +204,20 @@ struct basic_conversation {
 };
 using conversation = basic_conversation<>;
 
-/// Prefix tree of a common system prompt and concurrent conversations, each with its mean history.
-/// Test: three turns of 100 and 200: histories of 0, 300 and 600.
+/// Prefix tree of `conversations` concurrent conversations with a common system prompt of
+/// `system_prompt` tokens. Every turn is counted with the mean length of the history.
+/// Test: three turns with questions of 100 and outputs of 200 tokens have histories of 0, 300 and
+/// 600, 300 on average.
 template <Scalar T>
-constexpr basic_prefix_tree<T> tree_of(const basic_conversation<T>& c,
-                                       const std::type_identity_t<T>& system_prompt,
-                                       const std::type_identity_t<T>& conversations) {
+constexpr basic_prefix_tree<T> prefix_tree_of(const basic_conversation<T>& c,
+                                              const std::type_identity_t<T>& system_prompt,
+                                              const std::type_identity_t<T>& conversations) {
   require_valid(c);
   basic_prefix_tree<T> tree;
   tree.levels.push_back({system_prompt, T(1.0)});
   tree.levels.push_back({c.history(), conversations});
-  tree.own = c.question;
-  tree.output = c.output;
+  tree.own_tokens = c.question;
+  tree.output_tokens = c.output;
   return tree;
 }
 

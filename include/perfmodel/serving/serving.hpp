@@ -9,22 +9,23 @@
 
 namespace perfmodel {
 
-/// Bound of one replica with continuous batching: each engine step at its roofline bound and
-/// perfectly mixed.
+/// Bound of one replica with continuous batching. Each engine step takes its roofline bound, and
+/// prefill is spread perfectly evenly across steps. I and O are the prompt and output tokens of a
+/// request.
 ///   ITL   step bound of the mean iteration
-///   TTFT  wait + prefill, in ceil(I / chunk) mixed steps with a chunk budget
+///   TTFT  wait + prefill; with a chunk budget the prefill is ceil(I / chunk) mixed steps
 ///   E2E   TTFT + (O - 1) ITL
-/// Closed loop of C: B = min(C, capacity, limit of the chunk budget); throughput = B / (E2E -
-/// wait); the wait of the rest is by Little's law. Open loop at rate lambda: B = lambda O ITL(B);
-/// the wait is that of M/D/1.
+/// Closed loop of C requests: B = min(C, capacity, limit of the chunk budget) are in service. The
+/// throughput is B / (E2E - wait), and the others queue by Little's law. Open loop at rate lambda:
+/// B solves B = lambda O ITL(B), and the wait is that of an M/D/1 queue.
 /// Source: Yu et al., "Orca", OSDI 2022 (iteration-level batching); Agrawal et al.,
 /// "Sarathi-Serve", OSDI 2024 (chunked prefill); Little 1961.
-/// Leaves out: tails; variation of lengths; CPU time; in an open loop a chunk budget below the
-/// prefill of a mean step.
+/// Leaves out: tail latencies; variation of lengths; CPU time; in an open loop, a chunk budget
+/// below the prefill of a mean step.
 /// Not feasible: a model that does not fit; an arrival rate above that of the largest batch.
 /// Errors: as step_bound; tokens, concurrency, a chunk or a limit below 1; no rate.
 /// Test: at concurrency 1 E2E is the sum of its steps; throughput x E2E = requests in the system; B
-/// = rate x output x ITL(B) to 1e-9, mixtures of experts too; open and closed loop agree at the
+/// = lambda O ITL(B) to 1e-9, also for mixtures of experts; the open and closed loop agree at the
 /// same batch.
 template <Scalar T, class Cost = full_link>
 constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
@@ -34,10 +35,11 @@ constexpr basic_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
   return detail::bound_of_service(d, resolve_prefix_hit(d, l), links);
 }
 
-/// Bound of a service with speculative decoding: each step is a speculation round at its bound,
-/// which emits E tokens per sequence, and ITL = round / E.
+/// Bound of a service with speculative decoding. Each step is a speculation round at its bound,
+/// which emits E tokens per sequence; ITL = round / E.
 /// Errors: as serving_bound; a speculation out of range.
-/// Test: never above the prediction; acceptance 1 and a free drafter divide the steps by k + 1.
+/// Test: never above the prediction; with acceptance 1 and a free drafter of length k, an output
+/// takes 1 / (k + 1) of the steps.
 template <Scalar T, class Cost = full_link>
 constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deployment<T>& d,
                                                               const basic_service_load<T>& l,
@@ -53,11 +55,12 @@ constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deploy
   };
   return detail::speculative_service(d, resolve_prefix_hit(d, l), s, estimate_step, serve);
 }
-/// Bound of a disaggregated service, in which prefill and decode share no step. Closed loop: TTFT
-/// of a prompt and its transfer without queueing, ITL of batch 1 (a slower prefill pool lowers the
-/// batch), throughput of the flow through both pools, and E2E by Little's law. Open loop: the queue
-/// of the prefill pool, and B = lambda (O - 1) ITL(B).
-/// Errors: as serving_bound, of both pools.
+/// Bound of a disaggregated service, in which prefill and decode share no step. O is the number of
+/// output tokens. Closed loop: TTFT is one prefill and one transfer without queueing. ITL is that
+/// of batch 1, since a slower prefill pool can lower the decode batch. Throughput follows from the
+/// flow through both pools, and E2E from Little's law. Open loop at rate lambda: prompts queue for
+/// the prefill pool, and the decode batch B solves B = lambda (O - 1) ITL(B).
+/// Errors: as serving_bound, for both pools.
 /// Test: never above the prediction, whichever stage is the slowest.
 template <Scalar T, class Cost = full_link>
 constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregated<T>& d,
@@ -67,18 +70,20 @@ constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregate
   return detail::bound_of_disaggregated(d, resolve_prefix_hit(d.prefill.deployment, l), links);
 }
 
-/// Predicts one replica under load. Its scheduler decides which steps mix or alternate prefill and
-/// decode, and `step` predicts each of them under the policy. Prefill interferes with decoding,
-/// prompts queue, and latencies have distributions. The laws are closed_service and open_service.
-/// The scheduler and token budget are the engine's, unless the load states them.
-/// `serving(replica_pool{d, n}, load, policy)` is a service of n replicas. `layout.data` is not
-/// their number: it counts the data-parallel attention groups of one engine.
+/// Predicts one replica under load. The scheduler decides which engine steps mix or alternate
+/// prefill and decode, and `step` predicts each of them under the policy. The prediction includes
+/// prefill interference, queueing of prompts, and latency distributions. The formulas are those of
+/// closed_service and open_service. The scheduler and token budget are the engine's, unless the
+/// load states them. `serving(replica_pool{d, n}, load, policy)` predicts a service of n replicas.
+/// `layout.data` is not the number of replicas: it counts the data-parallel attention groups of one
+/// engine.
 /// Source: as closed_service and open_service.
-/// Leaves out: exceptions to monotonicity at steps of kernels and budgets, which are listed in
-/// docs/laws/research/serving.md.
+/// Leaves out: exceptions to monotonicity at discontinuities of kernels and budgets, which are
+/// listed in docs/laws/research/serving.md.
 /// Not feasible: as serving_bound; an arrival rate at which prefill takes all the time.
 /// Errors: as serving_bound.
-/// Test: the simulator of tests/simulator; one request is a prefill and its decode steps; ITL and
+/// Test: the simulator of tests/simulator; a single request is a prefill and its decode steps; ITL
+/// and
 /// TTFT rise with the load; never better than the bound.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
@@ -99,9 +104,10 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Estimate of n independent replicas from that of one under its share of the load: `batch`,
-/// `capacity`, `throughput` and `output_rate` are sums, latencies those of one replica.
-/// `serve(load)` serves one replica. A closed loop of fewer requests leaves replicas idle.
+/// Estimate of n independent replicas. serve(load) returns the estimate of one replica under its
+/// share of the load. `batch`, `capacity`, `throughput` and `output_rate` are sums over replicas;
+/// latencies are those of one replica. A closed loop with fewer than n requests leaves replicas
+/// idle.
 template <Scalar T, class Serve>
 constexpr basic_serving_estimate<T> serve_replicas(const basic_replica_pool<T>& pool,
                                                    const basic_service_load<T>& l,
@@ -118,8 +124,8 @@ constexpr basic_serving_estimate<T> serve_replicas(const basic_replica_pool<T>& 
 
 }  // namespace detail
 
-/// Predicts a service of n replicas, {.deployment = d, .replicas = n}, which share the load evenly.
-/// Throughput, output rate, batch and capacity are those of all replicas.
+/// Predicts a service of n replicas, {.deployment = d, .replicas = n}, that share the load evenly.
+/// Throughput, output rate, batch and capacity are sums over all replicas.
 /// Leaves out: uneven routing of requests.
 /// Errors: as serving; replicas below 1.
 /// Test: n times one replica at per_replica(load, n); the result of `napkin serving`.
@@ -130,7 +136,7 @@ constexpr basic_serving_estimate<T> serving(const basic_replica_pool<T>& pool,
     return serving(pool.deployment, share, policy);
   });
 }
-/// Bound of a service of n replicas, as serving of a replica_pool.
+/// Bound of a service of n replicas that share the load evenly.
 /// Errors: as serving_bound; replicas below 1.
 /// Test: n times one replica at per_replica(load, n).
 template <Scalar T, class Cost = full_link>
@@ -142,16 +148,16 @@ constexpr basic_serving_estimate<T> serving_bound(const basic_replica_pool<T>& p
   });
 }
 
-/// Predicts a service with speculative decoding. Each step is a speculation round
-/// (speculative_round) that emits E tokens of a sequence at once; prefill joins the rounds, and a
-/// drafter with layers prefills too. ITL = round / E: a share 1 / E of the tokens waits for a
-/// round, the others for nothing. The weights and cache of the drafter reduce the KV-cache
-/// capacity.
+/// Predicts a service with speculative decoding. Each decode step is a speculation round
+/// (speculative_round), which emits E tokens of a sequence at the same time. Prefill runs in the
+/// same steps as the rounds; a drafter with layers of its own prefills too. ITL = round / E: a
+/// share 1 / E of the tokens waits for a round, and the others have a latency of 0. The weights and
+/// KV cache of the drafter reduce the KV-cache capacity.
 /// Source: as speculative_round and closed_service.
-/// Leaves out: variation of E between rounds; speculation switched off at large batches.
+/// Leaves out: variation of E between rounds; speculation that is switched off at large batches.
 /// Errors: as serving; a preemption_mode.
-/// Test: one request is a prefill and (O - 1) / E rounds; capacity by hand; acceptance 0 is slower
-/// than no speculation.
+/// Test: a single request is a prefill and (O - 1) / E rounds, with O output tokens; capacity by
+/// hand; acceptance 0 is slower than no speculation.
 template <Scalar T, class Policy>
 constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T>& d,
                                                         const basic_service_load<T>& l,
@@ -168,19 +174,21 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
                                      detail::predict_steps_with<T>(policy), serve);
 }
 
-/// Predicts a disaggregated service, each pool under its own policy. Prompts queue for one of c
-/// prefill replicas: in a closed loop by mean value analysis with one server c times as fast, in an
-/// open loop by Sakasegawa's M/G/c. Then `exposed_transfer` of the cache, and decoding without
-/// interference at the batch of Little's law. Requests beyond the decode batch queue for it. The
-/// initial burst of a run is prefilled from the first prompt to the last.
+/// Predicts a disaggregated service, each pool under its own policy.
+/// 1. Prompts queue for one of c prefill replicas. Closed loop: mean value analysis with one server
+/// that is c times as fast. Open loop: an M/G/c queue by Sakasegawa's approximation.
+/// 2. The KV cache is transferred; only `exposed_transfer` adds to TTFT.
+/// 3. Requests decode without prefill interference, at the batch of Little's law. Requests beyond
+/// the largest decode batch queue for it. In the initial burst of a run, all prompts arrive at once
+/// and are prefilled one after the other.
 /// Source: Zhong et al., "DistServe", OSDI 2024; Patel et al., "Splitwise", ISCA 2024; Seidmann,
 /// Schweitzer and Shalev-Oren 1987 (c servers in a network).
-/// Leaves out: uneven load of replicas; queueing of transfers; prefill before a decode slot is
-/// free; scheduling delay.
+/// Leaves out: uneven load of replicas; queueing of transfers; prefill that starts before a decode
+/// slot is free; scheduling delay.
 /// Not feasible: a pool that does not fit; an arrival rate above that of a pool or the link.
 /// Errors: as serving_bound; a scheduler, preemption_mode or batching_wait_iterations in the load.
-/// Test: Little's law; one request is a prefill, a transfer and its steps; a simulation of both
-/// pools; published services.
+/// Test: Little's law; a single request is a prefill, a transfer and its decode steps; a simulation
+/// of both pools; published services.
 template <Scalar T, class Prefill, class Decode>
 constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& d,
                                                   const basic_service_load<T>& l,
@@ -215,8 +223,8 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
   else
     return {};
 }
-/// Largest chunk budget that meets an ITL target, of a deployment under a policy.
-/// Test: met with it, and not with one token more.
+/// Largest chunk budget with which a deployment meets an ITL target under a policy.
+/// Test: the target is met with the result, and missed with one token more.
 template <Scalar T, class Policy>
 constexpr int chunk_budget_for(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                const basic_latency_target<T>& itl, const Policy& policy,
@@ -224,10 +232,11 @@ constexpr int chunk_budget_for(const basic_deployment<T>& d, const basic_service
   return chunk_budget_for(
       l, itl, most, [&](const basic_service_load<T>& load) { return serving(d, load, policy); });
 }
-/// Goodput (largest_rate) of disaggregated pools, and of the same number of devices as `collocated`
-/// replicas that prefill and decode.
+/// Goodput (largest_rate) of disaggregated pools, and of the same number of devices as replicas of
+/// `collocated`, which prefill and decode on the same devices.
 /// Source: Zhong et al., "DistServe", OSDI 2024.
-/// Test: pools gain where the ITL target allows no prefill interference, and not where it is loose.
+/// Test: disaggregation gains if the ITL target allows no prefill interference, and does not gain
+/// with a loose target.
 template <Scalar T, class Prefill, class Decode, class Collocated>
 constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
                                                            const basic_deployment<T>& collocated,
@@ -253,7 +262,7 @@ constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggreg
                                                            const Policy& policy) {
   return gain_of_disaggregation(pools, collocated, load, targets, policy, policy, policy);
 }
-/// A service needs a policy: serving(d, l, policy), or its bound: serving_bound(d, l).
+/// A prediction needs a policy: serving(d, l, policy). For the bound call serving_bound(d, l).
 template <Scalar T>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>&,
                                             const basic_service_load<T>&) = delete;

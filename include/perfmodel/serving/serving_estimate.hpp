@@ -1,4 +1,4 @@
-// The estimate of a service under load: latencies, their distributions, throughput.
+// Estimate of a service under load: latencies, their distributions, and throughput.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -7,38 +7,42 @@
 
 namespace perfmodel {
 
-/// Latencies and throughput of one replica under a load.
+/// Latencies and throughput of a service under a load (one replica, unless a function states
+/// otherwise).
 template <Scalar T = double>
 struct basic_serving_estimate {
   duration<T> ttft{};  ///< mean time to first token, queueing included
   duration<T> itl{};   ///< mean inter-token latency, prefill interference included
-  duration<T> e2e{};   ///< mean time of a whole request
-  duration<T> wait{};  ///< part of ttft before the first engine step of the request
-  /// Part of wait: queueing for KV memory or for one of the maximum running requests, mean.
+  duration<T> e2e{};   ///< mean time from arrival to the last token
+  /// Mean queueing before the first engine step of a request, part of ttft.
+  duration<T> wait{};
+  /// Mean queueing for KV memory or for one of the maximum running requests; part of `wait`.
   duration<T> admission_delay{};
-  /// Share of requests that queue so: in a closed loop at any time, in an open one of arrivals.
+  /// Share of requests that queue for admission: of those in the system in a closed loop, of the
+  /// arrivals in an open loop.
   T queued{};
-  T batch{};                    ///< mean number of sequences that decode
-  T capacity{};                 ///< sequences of full length that fit in memory
-  T preemptions_per_request{};  ///< 0 without a preemption_mode in the load
+  T batch{};                    ///< mean number of decoding sequences
+  T capacity{};                 ///< full-length sequences that fit in the KV cache
+  T preemptions_per_request{};  ///< 0 if the load has no preemption_mode
   token_rate<T> output_rate{};
   request_rate<T> throughput{};
-  basic_estimate<T> decode{};   ///< mean decode step with prefill interference; its time is itl
-  basic_estimate<T> prefill{};  ///< prefill of one prompt in a step of its own
+  basic_estimate<T> decode{};   ///< mean decode step including prefill interference
+  basic_estimate<T> prefill{};  ///< prefill of one prompt without other requests
   basic_latency_distribution<T> ttft_distribution{};
   basic_latency_distribution<T> itl_distribution{};
   T e2e_cv{};  ///< coefficient of variation of e2e
   perfmodel::feasibility feasible{};
 
-  /// This estimate, if feasible. The latencies of an infeasible estimate assume that memory and
-  /// rate sufficed.
-  /// Errors: infeasible, with the reason.
+  /// Returns this estimate if it is feasible. The latencies of an infeasible estimate are computed
+  /// as if memory and service rate were sufficient.
+  /// Errors: an infeasible estimate, with the reason.
   constexpr const basic_serving_estimate& checked() const {
     require_feasible(feasible);
     return *this;
   }
 
-  /// Quantile of the time of a whole request, of a lognormal distribution.
+  /// Quantile of the end-to-end latency, from a lognormal distribution with the mean `e2e` and the
+  /// coefficient of variation `e2e_cv`.
   constexpr duration<T> e2e_quantile(double share) const {
     using math::exp;
     using math::log;
@@ -51,8 +55,9 @@ struct basic_serving_estimate {
 };
 using serving_estimate = basic_serving_estimate<>;
 
-/// Mean number of requests that queue for admission: throughput times admission_delay.
-/// Source: Little 1961. Test: a closed loop of N with a batch limit of B queues N - B.
+/// Mean number of requests that queue for admission: throughput x admission_delay.
+/// Source: Little 1961.
+/// Test: a closed loop of N requests with a batch limit of B queues N - B requests.
 template <Scalar T>
 constexpr T queued_requests(const basic_serving_estimate<T>& s) {
   return s.throughput * s.admission_delay / request;
@@ -60,15 +65,16 @@ constexpr T queued_requests(const basic_serving_estimate<T>& s) {
 
 namespace detail {
 
-/// The share of a closed loop's N requests that queue at any time: queued_requests / N.
+/// Sets `queued` in a closed loop of N requests: queued_requests / N.
 template <Scalar T>
 constexpr void add_queue_in_loop(basic_serving_estimate<T>& s, const basic_service_load<T>& l) {
   const T share = queued_requests(s) / l.concurrency();
   s.queued = scalar_min(scalar_max(share, T(0.0)), T(1.0));
 }
 
-/// Adds the latency of whole requests: E2E = TTFT + (O - n) ITL, with n output tokens in the time
-/// to the first (the stream interval), and the token throughput.
+/// Sets the end-to-end latency, E2E = TTFT + (O - n) ITL, its variation, and the output token rate.
+/// O is the number of output tokens. n (`tokens_at_ttft`) is the number of tokens in the first
+/// streamed message.
 template <Scalar T>
 constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_service_load<T>& l,
                                   const T& tokens_at_ttft = T(1.0)) {

@@ -1,4 +1,4 @@
-// Speculative decoding of a deployment: drafters, rounds, memory, and services.
+// Speculative decoding of a deployment: drafters, speculation rounds, memory, and services.
 #pragma once
 
 #include <perfmodel/laws/speculative.hpp>
@@ -9,16 +9,20 @@
 
 namespace perfmodel {
 
-/// Source of the draft tokens. `model`: a smaller model. `layer`: a layer before the model's own
-/// head (multi-token prediction, EAGLE); a model without `mtp` takes one like its first. `heads`:
-/// one head per position in one step (Medusa). `part`: a share of the model's own layers. `lookup`:
-/// n-grams of the text so far, without the device.
+/// Source of the draft tokens.
+/// - `model`: a separate, smaller model.
+/// - `layer`: an extra layer before the model's own head (multi-token prediction, EAGLE). Without
+/// `mtp` in the model, this layer is like the model's first.
+/// - `heads`: one extra head per position, all in one step (Medusa).
+/// - `part`: a share of the model's own layers.
+/// - `lookup`: n-grams of the text so far, without work on the device.
 enum class drafter { model, layer, heads, part, lookup };
 
-/// Speculation of a service: {.by = drafter::lookup, .length = 4, .acceptance = {0.6}}. `length`
-/// positions are drafted with `width` tokens each (1: a chain, more: a tree), and verified in one
-/// step. `acceptance` is the conditional probability of each position, given those before; its last
-/// value holds for all further positions.
+/// Speculative decoding of a service: {.by = drafter::lookup, .length = 4, .acceptance = {0.6}}. In
+/// each round `length` positions are drafted with `width` candidate tokens each (1: a chain, more:
+/// a tree). One step of the model verifies all of them. `acceptance` is the probability that a
+/// position is accepted, given that all before it are. Its last value holds for all further
+/// positions.
 template <Scalar T = double>
 struct basic_speculation {
   static constexpr std::size_t most_positions = 8;
@@ -27,7 +31,7 @@ struct basic_speculation {
   int length = 4;
   T width = T(1.0);
   short_list<T, most_positions> acceptance{};
-  T share = T(0.25);  ///< drafter::part: share of the model's layers
+  T share = T(0.25);  ///< share of the model's layers, for drafter::part
   std::optional<basic_deployment<T>>
       draft{};  ///< drafter::model: the draft model, on the same devices
 
@@ -43,18 +47,17 @@ struct basic_speculation {
 };
 using speculation = basic_speculation<>;
 
-/// One speculation round at a batch and a context. It emits `emitted` tokens per sequence at its
-/// end.
+/// One speculation round at a batch and a context: draft, then verify.
 template <Scalar T = double>
 struct basic_speculation_round {
   duration<T> draft{};   ///< time to draft all positions
-  duration<T> verify{};  ///< step of the model over all draft tokens
+  duration<T> verify{};  ///< step of the model that verifies all draft tokens
   duration<T> plain{};   ///< decode step without speculation
-  T emitted{};
+  T emitted{};           ///< output tokens per sequence and round
 
   constexpr duration<T> time() const { return draft + verify; }
   constexpr duration<T> per_token() const { return time() / emitted; }
-  /// Speed-up over steps without speculation; below 1 speculation is slower.
+  /// Speed-up compared with decode steps without speculation; below 1 speculation is slower.
   constexpr T speedup() const { return T(plain / per_token()); }
 };
 using speculation_round = basic_speculation_round<>;
@@ -71,7 +74,8 @@ constexpr void check_speculation(const basic_speculation<T>& s) {
   check_deployment(*s.draft);
 }
 
-/// Emitted tokens per round: 1 + a_1 + a_1 a_2 + ..., as emitted_tokens.
+/// Mean number of tokens that a round emits: 1 + a_1 + a_1 a_2 + ..., where a_i is the acceptance
+/// of position i. It is emitted_tokens with one acceptance for each position.
 template <Scalar T>
 constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   T sum(0.0);
@@ -82,8 +86,8 @@ constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   return named("emitted", sum + 1.0);
 }
 
-/// Deployment of the drafter. The projection of an extra layer, and the small layer of a Medusa
-/// head, count as additional vocabulary.
+/// Deployment of the drafter. Some parts are counted as additional vocabulary of its head: the
+/// input projection of an extra layer, and the small layer of a Medusa head.
 template <Scalar T>
 constexpr basic_deployment<T> drafter_deployment(const basic_deployment<T>& d,
                                                  const basic_speculation<T>& s) {
@@ -111,11 +115,11 @@ constexpr basic_deployment<T> drafter_deployment(const basic_deployment<T>& d,
   return own;
 }
 
-/// Device memory of the drafter: its weights, and its cache of a sequence.
+/// Device memory of the drafter.
 template <Scalar T>
 struct drafter_memory {
-  bytes<T> weights{};
-  bytes<T> sequence{};
+  bytes<T> weights{};   ///< weights on one device
+  bytes<T> sequence{};  ///< KV cache of one sequence on one device
 };
 template <Scalar T>
 constexpr drafter_memory<T> memory_of_drafter(const basic_deployment<T>& d,
@@ -127,7 +131,8 @@ constexpr drafter_memory<T> memory_of_drafter(const basic_deployment<T>& d,
   return {weights_on_device(own), sequence_on_device(own, context)};
 }
 
-/// KV-cache capacity in addition to the drafter. Both models store a shared prefix once.
+/// KV-cache capacity that remains with the drafter's weights and cache in memory. Both models store
+/// a shared prefix once.
 template <Scalar T>
 constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d,
                                                     const basic_speculation<T>& s, const T& context,
@@ -142,7 +147,7 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d
   return c;
 }
 
-/// Time to draft a round: one step per position, or one step for all heads.
+/// Time to draft one round: one step of the drafter per position, or one step for all Medusa heads.
 template <Scalar T, class EstimateStep>
 constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_speculation<T>& s,
                                  const T& batch, const T& context,
@@ -154,7 +159,8 @@ constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_specu
   return (once ? 1.0 : double(s.length)) * estimate_step(drafter_deployment(d, s), i).time;
 }
 
-/// Speculation round by estimate_step(deployment, iteration) -> estimate.
+/// Computes a speculation round; estimate_step(deployment, iteration) returns the estimate of a
+/// step.
 template <Scalar T, class EstimateStep>
 constexpr basic_speculation_round<T> round_of(const basic_deployment<T>& d,
                                               const basic_speculation<T>& s, const T& batch,
@@ -180,18 +186,20 @@ constexpr auto predict_steps_with(const Policy& policy) {
 
 // Services with speculative decoding.
 
-/// Estimate of a service with speculative decoding. `decode` is its mean round, of time E x itl.
-/// Inter-token latencies are 0 except for the first token of each round.
+/// Estimate of a service with speculative decoding, which emits E tokens per sequence and round.
+/// `decode` is the mean round; its time is E x itl. The inter-token latency is the time of a round
+/// for its first token, and 0 for its other tokens.
 template <Scalar T = double>
 struct basic_speculative_serving_estimate : basic_serving_estimate<T> {
-  T emitted{};  ///< E, tokens per sequence and round
+  T emitted{};  ///< E, mean output tokens per sequence and round
 };
 using speculative_serving_estimate = basic_speculative_serving_estimate<>;
 
 namespace detail {
 
-/// Inter-token latencies of a service of rounds: a share 1 / E waits for a round, the rest is 0. A
-/// bound has none.
+/// Inter-token latency from the times of rounds that emit E tokens. A share 1 / E of the tokens
+/// waits for a round, and the others have a latency of 0. A bound has no distribution; the result
+/// is then empty.
 template <Scalar T>
 constexpr basic_latency_distribution<T> itl_of_rounds(const basic_latency_distribution<T>& rounds,
                                                       const T& emitted) {
@@ -206,10 +214,10 @@ constexpr basic_latency_distribution<T> itl_of_rounds(const basic_latency_distri
   return itl;
 }
 
-/// Service of speculation rounds: an output of O tokens takes 1 + (O - 1) / E rounds, and a stream
-/// interval of n tokens 1 + (n - 1) / E. serve(load, round) -> estimate serves a load with the
-/// steps round(iteration).
-/// Errors: a preemption_mode, which has no law with speculation.
+/// Service with speculation rounds, of E tokens each, in place of decode steps. An output of O
+/// tokens takes 1 + (O - 1) / E rounds. A stream interval of n tokens takes 1 + (n - 1) / E rounds.
+/// serve(load, round) returns the estimate of a service with the engine steps round(iteration).
+/// Errors: a preemption_mode, since preemption is not modelled with speculation.
 template <Scalar T, class EstimateStep, class Serve>
 constexpr basic_speculative_serving_estimate<T> speculative_service(
     const basic_deployment<T>& d, const basic_service_load<T>& l, const basic_speculation<T>& s,
@@ -266,15 +274,17 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
 
 }  // namespace detail
 
-/// Speculation round of a deployment: length x (a step of the drafter) + a step of the model over
-/// width x length + 1 tokens per sequence, against a decode step. At small batches both read the
-/// same weights. At large batches verification costs FLOP. At long contexts a step mostly reads the
-/// cache, once for all tokens.
+/// Speculation round of a deployment, compared with a decode step.
+///   round = length x (step of the drafter) + verification
+/// Verification is a step of the model with width x length + 1 tokens per sequence. At small
+/// batches it reads the same weights as a decode step and takes about as long. At large batches the
+/// extra tokens cost compute time. At long contexts a step mostly reads the KV cache, once for all
+/// tokens.
 /// Source: Leviathan et al. 2023, theorem 3.8, with the times of the batch; Cai et al., "Medusa",
 /// 2024; Li et al., "EAGLE", 2024; Sadhukhan et al., "MagicDec", 2024 (long contexts).
 /// Leaves out: rejection sampling; tree masks; the drafter's cache of rejected tokens.
 /// Errors: batch or context below 1; a speculation out of range.
-/// Test: its times are those of `step`; at a large batch the speed-up falls, and rises with the
+/// Test: its times are those of `step`; the speed-up falls with a large batch and rises with the
 /// context.
 template <Scalar T, class Policy>
 constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>& d,
@@ -288,9 +298,9 @@ constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>
                           detail::predict_steps_with<T>(policy));
 }
 
-/// Fastest draft length at a batch and a context, up to `s.length`; 0 where none is faster than
-/// decode steps.
-/// Test: falls with the batch; 0 where compute limits.
+/// Draft length with the largest speed-up at a batch and a context, up to `s.length`; 0 if no
+/// length is faster than decode steps.
+/// Test: the length falls with the batch; it is 0 where compute limits the step.
 template <Scalar T, class Policy>
 constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic_speculation<T> s,
                                              const std::type_identity_t<T>& batch,
@@ -306,9 +316,9 @@ constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic
   });
 }
 
-/// Largest batch, up to `most`, with a speed-up above 1 in every lane, by doubling and bisection
-/// from 1; 0 where there is none.
-/// Test: a speed-up there, and none with one sequence more.
+/// Largest batch, up to `most`, with a speed-up above 1 in every lane of the scalar; 0 if there is
+/// none. The search doubles the batch from 1, then bisects.
+/// Test: a speed-up above 1 at the result, and none with one more sequence.
 template <Scalar T, class Policy>
 constexpr int largest_batch_with_speedup(const basic_deployment<T>& d,
                                          const basic_speculation<T>& s,

@@ -1,4 +1,4 @@
-// The state of a service under load: throughput, decode batch, and distributions of TTFT and ITL.
+// State of a service under load: throughput, decode batch, and distributions of TTFT and ITL.
 #pragma once
 
 #include <optional>
@@ -9,35 +9,36 @@
 
 namespace perfmodel {
 
-/// Breakdown of the mean time to first token, less the prefill itself
+/// Breakdown of the mean time to first token. The prefill itself is not in it
 /// (basic_prefill_steps::prefill_time).
-/// Test: the terms and the prefill sum to the mean TTFT, except in the initial burst of a run.
+/// Test: these terms and the prefill add up to the mean TTFT, except in the initial burst of a run.
 template <Scalar T = double>
 struct basic_ttft_terms {
   duration<T> frontend_time{};     ///< CPU time per request, outside engine steps
   duration<T> scheduling_delay{};  ///< engine steps before the request joins one
-  T scheduling_steps{};            ///< number of these steps
-  T coscheduled_prefills{};        ///< other prompts that arrive for the same step
-  duration<T> prefill_queueing{};  ///< queueing behind other prefills
+  T scheduling_steps{};            ///< number of engine steps in `scheduling_delay`
+  T coscheduled_prefills{};        ///< other prompts prefilled in the same step
+  duration<T> prefill_queueing{};  ///< queueing behind the prefills of other requests
   duration<T> admission_delay{};   ///< queueing for KV memory or a batch slot
-  duration<T> kv_fetch{};          ///< fetch of a cached prefix from host memory, queueing included
+  duration<T> kv_fetch{};          ///< fetch of a cached prefix from host memory, with queueing
   T queued{};                      ///< share of requests with an admission delay
 };
 using ttft_terms = basic_ttft_terms<>;
 
-/// A service in steady state, or averaged over a run. Latencies are those of a client.
+/// State of a service, in steady state or averaged over a run. Latencies are those that a client
+/// sees.
 template <Scalar T = double>
 struct basic_service_state {
-  T batch{};  ///< mean number of sequences that decode
+  T batch{};  ///< mean number of decoding sequences
   request_rate<T> throughput{};
-  duration<T> wait{};                    ///< admission delay and queueing behind prefills
+  duration<T> wait{};                    ///< mean admission delay and prefill queueing
   basic_latency_distribution<T> ttft{};  ///< time to first token
   basic_latency_distribution<T> itl{};   ///< inter-token latency, prefill interference included
   basic_ttft_terms<T> ttft_terms{};
 };
 using service_state = basic_service_state<>;
 
-/// Properties of a service besides its step times.
+/// Parameters of a service other than its step times, from the load and the policy of the engine.
 template <Scalar T = double>
 struct basic_service_terms {
   scheduling scheduler = scheduling::mixed_chunks;
@@ -46,15 +47,17 @@ struct basic_service_terms {
   T input_cv{};
   duration<T> request_cpu_time{};  ///< CPU time per request, outside engine steps
   T scheduling_steps{};            ///< engine steps before a request joins one
-  T stream_steps{};                ///< decode steps among them, from the stream interval
-  T prefill_slowdown = T(1.0);     ///< time of a step with prefill over that of its kernels
-  duration<T> startup_time{};      ///< delay of the initial burst of a run
-  T max_running = T(1.0);          ///< sequences that are admitted at once
-  std::optional<T> prefills_per_request{};  ///< above 1 where preempted requests recompute
+  /// Decode steps before the first streamed message; part of `scheduling_steps`.
+  T stream_steps{};
+  T prefill_slowdown = T(1.0);              ///< time of a step with prefill / time of its kernels
+  duration<T> startup_time{};               ///< delay of the initial burst of a run
+  T max_running = T(1.0);                   ///< maximum number of running requests
+  std::optional<T> prefills_per_request{};  ///< above 1 if preempted requests recompute
 
-  /// Inter-token intervals of an output, at least 1.
+  /// Number of inter-token intervals of an output, at least 1.
   constexpr T intervals() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
-  /// Intervals after the first streamed tokens; their decode steps are part of TTFT.
+  /// Number of inter-token intervals after the first streamed message. The decode steps before it
+  /// are part of TTFT.
   constexpr T intervals_after_ttft() const {
     return scalar_max(T(output_tokens - 1.0 - stream_steps), T(0.0));
   }
@@ -63,15 +66,16 @@ using service_terms = basic_service_terms<>;
 
 namespace detail {
 
-/// Probability that a Poisson count is not 0: 1 - exp(-mean).
+/// Probability that a Poisson count with this mean is not 0: 1 - exp(-mean).
 template <Scalar T>
 constexpr T any_of(const T& mean) {
   using math::exp;
   return 1.0 - exp(T(-mean));
 }
 
-/// A latency part with a term `own` that varies with the length of a prompt. The variation is a
-/// shifted exponential of standard deviation min(cv, 1) own.
+/// Latency part `from` that includes a term `own` proportional to the length of a prompt. `cv` is
+/// the coefficient of variation of that length. The variation is modelled as a shifted exponential
+/// with the standard deviation min(cv, 1) own.
 template <Scalar T>
 constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& from,
                                             const duration<T>& own, const duration<T>& tail,
@@ -80,16 +84,18 @@ constexpr basic_latency_part<T> with_length(const T& weight, const duration<T>& 
   return {weight, from - deviation, {}, tail + deviation};
 }
 
-/// Inter-token latencies of a pipeline of p stages that prefills first. It has p micro-batches in
-/// flight, each with a p-th of the running requests, and each prefills or decodes in a step of its
-/// own. Stages hand on at the pace of the slowest micro-batch, so that any prefill in flight slows
-/// the decoding of the others to its pace. Between two of its decode steps of time D a
-/// micro-batch has n prefill steps, f = n / (1 + n) of its steps, if prefills come at random:
-/// ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n S, S a prefill step and F the longer of S and D.
-/// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch,
-/// scheduled in turn).
-/// Leaves out: chunks of one prompt in several micro-batches at once; micro-batches of unequal
-/// size.
+/// Inter-token latency in a pipeline of p stages under prefill-first scheduling. p micro-batches
+/// are in flight, each with 1 / p of the running requests. In each step a micro-batch either
+/// prefills or decodes. All stages run at the pace of the slowest micro-batch, so one that prefills
+/// slows the others.
+///   ITL = D + (1 - (1 - f)^(p-1)) (F - D) + n S
+/// D is the time of a decode step, S that of a prefill step, F the larger of both. n is the mean
+/// number of prefill steps of a micro-batch between two of its decode steps. f = n / (1 + n) is the
+/// share of prefill steps, which are assumed to occur at random.
+/// Source: SGLang 0.5, managers/scheduler_pp_mixin.py (one running batch per micro-batch, scheduled
+/// in turn).
+/// Leaves out: chunks of one prompt in several micro-batches at the same time; micro-batches of
+/// unequal size.
 /// Test: the simulator of tests/simulator, 2 and 4 stages (tests/property/saturated_prefill.cpp).
 template <Scalar T>
 constexpr basic_latency_distribution<T> pipelined_itl(const basic_service_terms<T>& s,
@@ -122,14 +128,14 @@ constexpr basic_latency_distribution<T> pipelined_itl(const basic_service_terms<
   return itl;
 }
 
-/// Distribution of inter-token latency, where m prefills (`prefills_per_interval`) start in an
-/// interval on average.
+/// Distribution of the inter-token latency if on average m prefills (`prefills_per_interval`) start
+/// in an interval.
 ///   share of intervals with prefill  q = max(1 - exp(-m), m / prefills per step)
 ///   mean                             ITL = D + q S + (m - q) M
-/// D is a decode step, S the decode stall of one prompt, M the marginal prefill time. All weights
-/// are at least 0, so a slower step never lowers the mean.
-/// A prompt in c chunks stalls c intervals; in a pipeline of p stages (c + p - 1) / p of them.
-/// Prefill-first runs all waiting prompts, so m prompts take at least m saturated prefill times.
+/// D is the time of a decode step, S the decode stall of one prefill, M the marginal prefill time.
+/// All coefficients are at least 0, so a slower step never lowers the mean. A prompt in c chunks
+/// delays c intervals, or (c + p - 1) / p of them in a pipeline of p stages. A prefill-first
+/// scheduler runs all waiting prompts, so m prompts take at least m saturated prefill times.
 /// Tests: the schedule of two stages, step by step; tests/property/order_serving.cpp;
 /// tests/property/saturated_prefill.cpp.
 template <Scalar T>
@@ -162,8 +168,8 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
   return itl;
 }
 
-/// Mean residual time of the engine step that a random arrival finds: E[X^2] / (2 E[X]) times the
-/// probability that the engine is busy.
+/// Mean residual time of the engine step during which a random request arrives: E[X^2] / (2 E[X]) x
+/// the probability that the engine is busy. X is the time of a step.
 template <Scalar T>
 constexpr duration<T> residual_step_time(const basic_service_terms<T>& s,
                                          const basic_prefill_steps<T>& p,
@@ -175,8 +181,9 @@ constexpr duration<T> residual_step_time(const basic_service_terms<T>& s,
   return any_of(state.batch) * mean_residual_time(mean, deviation);
 }
 
-/// Mean queueing of a prompt behind n others of the same arrival instant: half of their saturated
-/// prefill times, and half a marginal prefill time for each other prompt of its own step.
+/// Mean queueing of a prompt that arrives at the same instant as n others. It is half the saturated
+/// prefill time of the n others. Each other prompt in the same step adds half a marginal prefill
+/// time.
 template <Scalar T>
 constexpr duration<T> coscheduled_prefill_delay(const basic_prefill_steps<T>& p, const T& n) {
   return 0.5 * n * p.saturated_prefill_time +
@@ -191,15 +198,17 @@ constexpr duration<T> coscheduled_prefill_delay(const basic_prefill_steps<T>& p,
 
 namespace perfmodel::detail {
 
+/// Memory of a service: the budget, and the sequences that fit in it.
 template <Scalar T>
 struct service_memory {
   basic_memory_budget<T> budget{};
-  T sequences{};  ///< sequences of the longest context that fit at once
+  /// Number of sequences of the longest context that fit.
+  T sequences{};
   feasibility feasible{};
 };
 
-/// Memory of a service with sequences that grow to `longest` tokens. A shared prefix is stored once
-/// per data-parallel group.
+/// Memory of a service in which sequences grow to `longest` tokens. Each data-parallel group stores
+/// a shared prefix once.
 template <Scalar T>
 constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
                                               const basic_service_load<T>& l, const T& longest) {
@@ -214,9 +223,9 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
   return m;
 }
 
-/// Sequences that are admitted at once: those that fit (`capacity`), at most the load's batch_limit
-/// and the engine's limit on running requests in each data-parallel group. SGLang's limit is the
-/// largest captured graph and does not bound admission.
+/// Maximum number of running requests. It is the least of `capacity` (the sequences that fit), the
+/// load's batch_limit, and the engine's limit (max_num_seqs) summed over the data-parallel groups.
+/// SGLang's limit does not count: it is the largest captured graph and does not restrict admission.
 template <Scalar T>
 constexpr T admitted_sequences(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                T capacity) {

@@ -123,7 +123,7 @@ inline technique offload(const adviser& a) {
     t.reason = "prefixes are cached in device memory";
     return t;
   }
-  const host_tier tier{.tokens = 1e9, .per_device = host_bandwidth(a.deployed().device)};
+  const host_tier tier{.tokens = 1e9, .bandwidth_per_device = host_bandwidth(a.deployed().device)};
   const duration<> fetch = fetch_time(a.deployed(), tier, tokens);
   const duration<> prefill = a.current().prefill.time;
   t = a.saving(words, duration<>{}, prefill - fetch, false);

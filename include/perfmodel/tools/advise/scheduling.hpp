@@ -177,7 +177,8 @@ inline disaggregated split_into_pools(const adviser& a, double prefilling) {
     }
   }
   const interconnect& fabric = s.deployment.device.fabric;
-  d.link.per_device = (fabric.exists() ? fabric : s.deployment.device.host).bandwidth.quantity();
+  d.link.bandwidth_per_device =
+      (fabric.exists() ? fabric : s.deployment.device.host).bandwidth.quantity();
   return d;
 }
 
@@ -192,7 +193,8 @@ inline technique disaggregation(const adviser& a) {
   const interconnect& fabric = s.deployment.device.fabric;
   const bool link = fabric.exists() ? fabric.bandwidth.is_stated()
                                     : s.deployment.device.host.bandwidth.is_stated();
-  if (s.pools || s.speculation || s.load.preemption_mode || !link || (s.replicas < 2.0 && !halves)) {
+  if (s.pools || s.speculation || s.load.preemption_mode || !link ||
+      (s.replicas < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
     best.reason = s.pools         ? "the service is disaggregated already"
                   : s.speculation ? "the model does not combine disaggregated pools and speculation"
