@@ -5,10 +5,10 @@
 
 #include "../recording/recording.hpp"
 
-namespace perfmodel::validation {
+namespace perfmodel::inline v0_3::validation {
 
 inline double median_of(const point& p) {
   return perfmodel::detail::quantile(p.samples, 0.5);
 }
 
-}  // namespace perfmodel::validation
+}  // namespace perfmodel::inline v0_3::validation

@@ -11,7 +11,7 @@
 
 #include "published.hpp"
 
-namespace perfmodel::validation {
+namespace perfmodel::inline v0_3::validation {
 
 namespace {
 
@@ -146,4 +146,4 @@ std::vector<comparison> published_sweeps() {
   return out;
 }
 
-}  // namespace perfmodel::validation
+}  // namespace perfmodel::inline v0_3::validation

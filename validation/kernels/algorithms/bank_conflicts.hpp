@@ -5,7 +5,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::validation {
+namespace perfmodel::inline v0_3::validation {
 
 inline constexpr int banks =
     32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
@@ -41,4 +41,4 @@ constexpr int conflict_ways(WordOfLane word) {
   return most;
 }
 
-}  // namespace perfmodel::validation
+}  // namespace perfmodel::inline v0_3::validation

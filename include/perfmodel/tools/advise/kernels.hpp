@@ -9,7 +9,7 @@
 #include <perfmodel/tools/advise/kernel_laws.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Assumed kernel costs that no data sheet states, of the order measured on H100 and H200
 /// (docs/laws/launch.md).
@@ -253,4 +253,4 @@ inline std::vector<technique> kernel_techniques(const adviser& a, const kernel_f
   return all;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
