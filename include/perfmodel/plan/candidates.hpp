@@ -7,7 +7,7 @@
 #include <perfmodel/plan/request.hpp>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Powers of two up to n. A choice for n is also a choice for any larger limit, so more devices
 /// never raise the cost.
@@ -250,4 +250,4 @@ inline std::vector<plan_candidate> enumerate_candidates(const plan_request& q,
   return candidate_list(q, scope).enumerate();
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -14,7 +14,7 @@
 
 // Evaluated points of a candidate.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Ratio of each latency to its target, and of queueing to its limits. A ratio above 1 is a miss.
 struct plan_misses : target_misses {
@@ -80,11 +80,11 @@ inline void set_cost(plan_point& p, const accelerator& decode, const accelerator
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
 // Sizes of the pools of a disaggregated service.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Deployment of a prefill pool, with the two times that decide between deployments.
 struct prefill_choice {
@@ -171,11 +171,11 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
 // One candidate.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Evaluation of one candidate. `any_met` states that an earlier candidate has met the targets;
 /// sweeps then end where smaller batch limits cannot meet them.
@@ -344,4 +344,4 @@ plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

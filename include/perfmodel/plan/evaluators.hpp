@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Evaluator with every engine step at its bound, for one pool without speculation.
 struct bound_evaluator {
@@ -144,4 +144,4 @@ class evaluator_list {
   std::vector<entry> entries_{};
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Whether any point of the front dominates `x`. dominates(a, b) is a partial order that also holds
 /// for equal points.
@@ -34,4 +34,4 @@ std::vector<Point> pareto_front(const std::vector<Point>& points, const Dominate
   return front;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Executor that evaluates the candidates of a plan one after the other on the caller's thread. For
 /// i = 0 .. count - 1 it calls evaluate(i, any_met), then collect(i, its result). collect returns
@@ -125,4 +125,4 @@ plan_result plan(const plan_request& q, const Policy& policy, const Executor& ex
 /// A plan needs a policy: plan(request, policy). For bounds call plan_bound(request).
 plan_result plan(const plan_request& q) = delete;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/serving/serving.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Number formats of a deployment: weights, activations and KV cache. If an engine runs a
 /// checkpoint in other formats than the rest, it has a precision of its own (`only_engine`).
@@ -140,4 +140,4 @@ inline void check_bound_request(const plan_request& q) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

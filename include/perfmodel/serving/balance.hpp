@@ -7,7 +7,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <utility>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Search for the fixed point f(b) = b with 0 < b <= `largest`. f(b) is the number of sequences in
 /// flight (arrival rate x time in service) if the decode batch is b. f need not be monotone.
@@ -173,4 +173,4 @@ constexpr T balanced_batch(const T& largest, const InFlight& in_flight,
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -12,7 +12,7 @@
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -188,11 +188,11 @@ constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& 
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // Bound of a disaggregated service.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Bound of a disaggregated service. In an open loop the arrival rate determines the decode batch
 /// and the prefill queue. In a closed loop TTFT and ITL are bounded separately, since the worse of
@@ -280,4 +280,4 @@ constexpr basic_disaggregated_estimate<T> bound_of_disaggregated(const basic_dis
       .estimate();
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

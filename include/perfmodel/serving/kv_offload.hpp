@@ -9,7 +9,7 @@
 #include <perfmodel/step/step.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Host-memory tier of a KV cache: its capacity in tokens, and the host link of each device.
 template <Scalar T = double>
@@ -133,4 +133,4 @@ struct basic_host_cache {
 };
 using host_cache = basic_host_cache<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

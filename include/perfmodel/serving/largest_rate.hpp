@@ -10,7 +10,7 @@
 
 // Latency targets: whether an estimate meets them, and by which factor it misses.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Upper limit of a latency. It applies to the mean, or to a percentile if `share` is given: {0.2 *
 /// second, 0.99} limits the 99th percentile to 0.2 s. Percentiles of ITL are over tokens, those of
@@ -205,4 +205,4 @@ inline double replicas_to_sustain(const request_rate<>& offered,
   return std::ceil(offered / sustainable);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

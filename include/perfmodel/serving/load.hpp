@@ -11,7 +11,7 @@
 #include <span>
 #include <variant>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Closed loop: the number of requests in the system is constant, since a new request replaces each
 /// completed one at once. With `requests` the loop is a run of that many requests in total. It
@@ -224,4 +224,4 @@ constexpr T mean_context(const basic_service_load<T>& l) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 
 // Both pools of a disaggregated service: capacity, and the period of each stage.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Flow of requests through both pools. prefill(iteration) and decode(iteration) return the
 /// estimate of an engine step in each pool. The bound and the prediction of a disaggregated service
@@ -328,4 +328,4 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   T initial_burst_{};  ///< share of all requests in the initial burst
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

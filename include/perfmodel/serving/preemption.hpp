@@ -7,7 +7,7 @@
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Preemptions of one request between its arrival and its last token, and the time that they cost.
 template <Scalar T = double>
@@ -175,4 +175,4 @@ constexpr void add_preemptions(basic_service_state<T>& state, const basic_preemp
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

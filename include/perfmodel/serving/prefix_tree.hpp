@@ -6,7 +6,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/serving/balance.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One level of a prefix tree: `prefixes` nodes in total (not per parent). Each node adds `tokens`
 /// tokens to the prefix of its parent. A request passes through one node per level; all nodes of a
@@ -221,4 +221,4 @@ constexpr basic_prefix_tree<T> prefix_tree_of(const basic_conversation<T>& c,
   return tree;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

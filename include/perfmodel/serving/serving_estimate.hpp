@@ -5,7 +5,7 @@
 #include <perfmodel/serving/latency_distribution.hpp>
 #include <perfmodel/serving/load.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Latencies and throughput of a service under a load (one replica, unless a function states
 /// otherwise).
@@ -89,4 +89,4 @@ constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_serv
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/serving/prefill_steps.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Breakdown of the mean time to first token. The prefill itself is not in it
 /// (basic_prefill_steps::prefill_time).
@@ -192,11 +192,11 @@ constexpr duration<T> coscheduled_prefill_delay(const basic_prefill_steps<T>& p,
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // KV-cache capacity of a service, and the sequences that it admits.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Memory of a service: the budget, and the sequences that fit in it.
 template <Scalar T>
@@ -235,4 +235,4 @@ constexpr T admitted_sequences(const basic_deployment<T>& d, const basic_service
   return capacity;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

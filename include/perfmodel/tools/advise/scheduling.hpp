@@ -8,7 +8,7 @@
 #include <perfmodel/tools/advise/adviser.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Longest output of a static batch over the mean output: the n/(n + 1) quantile of a lognormal
 /// with coefficient of variation `cv`, over its mean. It is 1 for one sequence or cv = 0.
@@ -228,4 +228,4 @@ inline std::vector<technique> scheduling_techniques(const adviser& a) {
           detail::prefix_cache(a), detail::disaggregation(a)};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
