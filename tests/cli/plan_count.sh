@@ -57,7 +57,7 @@ near "Little's law" "$(number "$best" queue_wait_s)" \
   "$(awk -v q="$queued" -v x="$(number "$best" output_tokens_per_s)" 'BEGIN { printf "%.12g", q / (x / 500) }')" 1e-6
 text=$("$napkin" "${users[@]}" --gpus 8)
 wait=$(awk -v w="$(number "$best" queue_wait_s)" 'BEGIN { printf "%.3g", w }')
-for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued  ' \
+for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued' \
   "Headroom: none; each request queues for $wait s on average, $queued of 200 at any time."; do
   [[ $text == *"$expected"* || $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done

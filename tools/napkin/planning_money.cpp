@@ -294,7 +294,8 @@ std::string alternatives_text(const planned& p) {
 
 std::string headroom_text(const planned& p) {
   if (!p.headroom) return {};
-  if (p.headroom->factor == 1.0) return cat("Headroom: none; ", p.headroom->beyond, ".\n");
+  if (p.headroom->factor == 1.0)
+    return wrapped(cat("Headroom: none; ", p.headroom->beyond, "."), 0);
   const pm::service_load& l = p.request.load;
   const double f = p.headroom->factor;
   const double users = l.is_closed() ? std::floor(l.concurrency() * f) : 0.0;
