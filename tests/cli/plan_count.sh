@@ -79,7 +79,7 @@ awk -v most="$most" -v x="$(served_at "$most" requests_per_s)" -v e="$(served_at
 beyond=$(awk -v m="$most" 'BEGIN { print int(1.5 * m) }')
 awk -v a="$(served_at "$most" output_tokens_per_s)" -v b="$(served_at "$beyond" output_tokens_per_s)" 'BEGIN { exit !(b < 1.02 * a) }' ||
   fail "$beyond requests at a time are served faster than $most"
-[[ $("$napkin" "${one[@]}") == *"Headroom: $most concurrent requests (+"*'), then requests queue for KV memory or a running-request slot.'* ]] ||
+[[ $("$napkin" "${one[@]}" | tr -s '\n ' ' ') == *"Headroom: $most concurrent requests (+"*'), then requests queue for KV memory or a running-request slot.'* ]] ||
   fail 'headroom to the queue, as text'
 # A TTFT target or a longest wait of the request's own is the limit instead.
 [[ $("$napkin" "${one[@]}" --ttft 10s --json | sed -nE 's/.*"headroom":\{.*"concurrency":([0-9]+).*/\1/p') -gt $most ]] ||

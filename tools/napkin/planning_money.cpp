@@ -303,8 +303,9 @@ std::string headroom_text(const planned& p) {
       l.is_closed() ? cat(fixed(users, 0), " concurrent requests")
                     : cat(pm::detail::significant(l.rate().value() * f, 3), " requests/s");
   const double more = l.is_closed() ? users / l.concurrency() : f;
-  return cat("Headroom: ", up_to, " (", with_sign(more - 1.0), "), then ", p.headroom->beyond,
-             ".\n");
+  return wrapped(
+      cat("Headroom: ", up_to, " (", with_sign(more - 1.0), "), then ", p.headroom->beyond, "."),
+      0);
 }
 
 /// The p99 of row 1, where targets apply to means.
