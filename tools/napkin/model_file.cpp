@@ -6,7 +6,7 @@
 #include "io/files.hpp"
 #include "io/spec_json.hpp"
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 // The "kind" of shapes in a model file; found by argument-dependent lookup.
 using kind_words = std::vector<std::string_view>;
@@ -32,7 +32,7 @@ static constexpr recurrence last_of(recurrence) {
   return recurrence::short_convolution;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 namespace napkin {
 

@@ -12,7 +12,7 @@
 
 // Allowed ranges of numbers, and the words for a number outside.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 // Divisors are no smaller and no number is larger, so no quotient of checked inputs overflows.
@@ -50,7 +50,7 @@ inline constexpr allowed_range ranks_range{1.0, 1e6, "1 to 1000000", "1 to 10000
 inline constexpr allowed_range fraction_range{0.0, 1.0, "0 to 1", "0 to 1"};
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #if defined(__FINITE_MATH_ONLY__) && __FINITE_MATH_ONLY__
 #error \
@@ -60,7 +60,7 @@ inline constexpr allowed_range fraction_range{0.0, 1.0, "0 to 1", "0 to 1"};
 #error "perfmodel reports bad input by exceptions: compile without -fno-exceptions"
 #endif
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Stable codes; code_text() prints them as PM-E and three digits. 1 to 9 are left to programs.
 enum class error_code : int {
@@ -190,11 +190,11 @@ constexpr const X& required(const char* name, const std::optional<X>& x) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // Checks that two counts fit each other: heads that share a cache, degrees that split a model.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Not constexpr on purpose: see out_of_range.
 [[noreturn]] inline void does_not_divide(error_code code, const char* part, double part_value,
@@ -237,4 +237,4 @@ constexpr const Entry& entry_of(const std::array<Entry, Count>& table, Enum valu
   return table[at];
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// What a time is spent on. The first term listed wins a tie.
 enum class limiter { none, compute, vector_compute, memory, l2, shared, link, latency, launch };
@@ -159,4 +159,4 @@ struct basic_estimate {
 };
 using estimate = basic_estimate<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -15,7 +15,7 @@
 
 // A list for constant expressions: up to N items in place.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Up to N items in place. Callers check full() before push_back().
 template <class X, std::size_t N>
@@ -268,4 +268,4 @@ constexpr void require_valid(const S& spec, const char* owner = "") {
   if (!all) S::fields(detail::check_field<true>{{nullptr, owner}, all}, spec);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

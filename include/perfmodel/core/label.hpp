@@ -7,7 +7,7 @@
 #include <perfmodel/core/error.hpp>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Up to 47 characters of text. Errors: out_of_range for more: cut, two names might become equal.
 class label {
@@ -29,4 +29,4 @@ class label {
   std::array<char, 48> text_{};
 };
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Serving engine. `none` is a plain library, which quantises no activations.
 enum class engine { none, vllm, sglang, trtllm };
@@ -207,4 +207,4 @@ constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Format of the activations for some weights, and the reason for it.
 struct operand_format {
@@ -174,4 +174,4 @@ constexpr engine_list engines_on(const accelerator& a) {
   }
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/engine/engine.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Tokens that an engine step processes. `mixed_chunks`: every sequence decodes, and prefill chunks
 /// fill the rest of the token budget. `prefill_first`: waiting prefills run without decodes, as
@@ -43,4 +43,4 @@ constexpr bool grows_into_memory(engine e) {
   return e != engine::trtllm;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One line of a derivation: `name = formula = numbers = value`, or an input with its source.
 struct derivation_step {
@@ -340,4 +340,4 @@ inline std::string to_string(const derivation& d, bool with_numbers = true) {
   return s;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/plan/plan.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Binding constraint: what prevents a larger batch, which would cost less per token. With a
 /// prefill pool it is the busiest stage.
@@ -244,4 +244,4 @@ plan_review review_of(const plan_request& q, const plan_point& p, const Policy& 
   return detail::plan_reviewer(q, p, decode, prefill).review();
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/kernels/operator_prediction.hpp>
 #include <perfmodel/serving/serving.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Prediction of a service: `low` and `high` are the interval of the inter-token latency, `ttft`
 /// that of the time to first token.
@@ -126,4 +126,4 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
   return {s, serving_bound(d, l), range.low, range.high, ttft, stands_on};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

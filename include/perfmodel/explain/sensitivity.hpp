@@ -9,7 +9,7 @@
 #include <string>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Elasticity of a result: d ln(result) / d ln(resource). -1: doubling the resource halves the
 /// result; 0: the resource does not limit it.
@@ -115,4 +115,4 @@ constexpr std::array<elasticity, N> elasticities(const S& spec, const Law& law,
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

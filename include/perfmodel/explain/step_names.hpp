@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Representative of each node: the first node that computes the same operation on equal operands.
 /// Parts of a model that evaluate one expression each share its step.
@@ -206,4 +206,4 @@ class step_names {
   int visit_ = 0;
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

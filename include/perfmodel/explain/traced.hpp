@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Record of an evaluation over `traced`: one node per operation, in order. A node refers to
 /// earlier nodes by index; operand -1 is none. A trace must outlive its numbers.
@@ -183,4 +183,4 @@ class traced {
 template <>
 inline constexpr bool is_scalar<traced> = true;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -10,7 +10,7 @@
 
 // Arithmetic units: matrix units (tensor cores) and vector units (CUDA cores).
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Dense peak per number format; multiplications and additions count as two FLOP.
 /// A format the unit does not have is left out. Integer formats count operations as FLOP.
@@ -251,4 +251,4 @@ constexpr flop_rate<T> peak(const basic_node<T>& n, number_format format) {
   return T(n.count) * peak(n.device, format);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

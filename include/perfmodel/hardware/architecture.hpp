@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// What was fitted to machines of one kind says nothing about another: their kernels differ.
 enum class machine_kind {
@@ -204,4 +204,4 @@ constexpr const char* name_of(chip_architecture a) {
   return facts_of(a).name;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

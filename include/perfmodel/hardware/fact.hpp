@@ -5,7 +5,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <type_traits>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// How a value came to be known.
 enum class basis {
@@ -79,4 +79,4 @@ constexpr auto lift(const fact<Q>& f) {
   return fact<lifted>(perfmodel::lift<To>(static_cast<const Q&>(f)), f.from());
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/units/convention.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class link_kind {
   none,
@@ -51,4 +51,4 @@ struct basic_interconnect {
 };
 using interconnect = basic_interconnect<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class number_format { fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, int4 };
 
@@ -137,4 +137,4 @@ constexpr value_range range_of(number_format format) {
   return {};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/operators/attention_decode.hpp>
 #include <perfmodel/scalar/p_norm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Machine parameters, its attention parameters, and the kernels that run on it.
 template <Scalar T = double>
@@ -279,4 +279,4 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return detail::estimate_of_attention(a, w, c, conditions);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

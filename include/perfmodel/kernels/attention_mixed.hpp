@@ -6,7 +6,7 @@
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Parameters of the mixed attention kernel on one machine.
 template <Scalar T = double>
@@ -135,4 +135,4 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -10,7 +10,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Work division and costs of one library of attention kernels. The division, `block_memory` and
 /// the three flags are read in its source; `tail` follows from the order of its tiles. The costs
@@ -186,4 +186,4 @@ constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_atte
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

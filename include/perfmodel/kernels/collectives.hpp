@@ -10,7 +10,7 @@
 
 // Calibration of a fabric: eight parameters for one accelerator on it.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Parameters of one accelerator on one fabric. The first five price a communication library's
 /// kernels (NCCL), the last three those of serving engines.
@@ -341,4 +341,4 @@ constexpr basic_calibrated_collectives<T> calibrated_collectives_on(
   return {profile, kernels, 0.5 * a.dram.bandwidth.quantity()};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/p_norm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Launch cost of an element-wise kernel in a captured graph and in a stream: near 1.3 and 2.6 us
 /// on A100 and GH200.
@@ -261,4 +261,4 @@ constexpr duration<T> elementwise_kernel_time(const basic_accelerator<T>& a, ele
              : single_time;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

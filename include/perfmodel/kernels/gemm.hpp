@@ -9,7 +9,7 @@
 
 // Parts of a GEMM's time that do not depend on its number of rows: machine rates and tiles.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// An output tile of one thread block, and the names of its terms in a derivation.
 struct output_tile {
@@ -133,9 +133,9 @@ constexpr gemm_rates<T> rates_of_gemm(const basic_accelerator<T>& a, const basic
   return r;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Machine parameters, and the engine with the quantising kernels; a plain library has none.
 template <Scalar T = double>
@@ -359,4 +359,4 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

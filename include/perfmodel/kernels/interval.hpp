@@ -15,7 +15,7 @@
 
 // A prediction with its bound, its interval and its evidence.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Profiles behind a calibrated time.
 enum class profile_part { gemms, quantisation, attention, experts, links, network };
@@ -189,4 +189,4 @@ constexpr double interval_growth(const basic_moe_ffn<T>& x) {
                square(distance_outside(mid(x.experts), 8, 128)));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -12,7 +12,7 @@
 
 // Conditions of a call: L2 state, and routing of tokens to experts.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Whether a call finds in L2 the data of its previous run. In a model it does not, for the other
 /// layers run in between; in a benchmark that replays one call it may.
@@ -244,4 +244,4 @@ struct basic_engine_profile {
 };
 using engine_profile = basic_engine_profile<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/scalar/p_norm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Machine parameters, and the expert kernels that run on it.
 template <Scalar T = double>
@@ -236,4 +236,4 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

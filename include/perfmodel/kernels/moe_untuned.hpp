@@ -10,7 +10,7 @@
 
 // Libraries of grouped expert GEMMs.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Work division and costs of one library of grouped GEMMs. Tile sizes and the flag are read in its
 /// source; the costs are fitted. Nothing is fitted to experts on one accelerator: they take its
@@ -144,4 +144,4 @@ constexpr duration<T> untuned_time(const untuned_experts<T>& e, const basic_moe_
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/kernels/interval.hpp>
 #include <perfmodel/kernels/policy.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Time of a composition by calibration profile, and the kinds of its operators.
 template <Scalar T = double>
@@ -145,4 +145,4 @@ constexpr prediction<basic_estimate<T>> predict(
   return prediction_of(e, roofline(a, x), evidence_found);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

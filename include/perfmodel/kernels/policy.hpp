@@ -19,7 +19,7 @@
 // Memoised operator times of a service: the rates of each GEMM, and the times of repeated
 // workloads.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Times of the last N workloads.
 template <class W, Scalar T, std::size_t N>
@@ -108,9 +108,9 @@ struct operator_memo {
   recent_times<basic_attention_prefill<T>, T, 2> prefills{};
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Largest number of decodes measured together with a prefill chunk. Each further decode adds its
 /// time without a chunk, which a run of 256 agrees with: docs/laws/calibrated_workstation.md.
@@ -344,4 +344,4 @@ struct basic_calibrated {
 };
 using calibrated = basic_calibrated<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -9,7 +9,7 @@
 #include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/swiglu.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 template <Scalar T>
 struct basic_calibrated;
@@ -194,4 +194,4 @@ constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const Strea
                                   T(0.0), T(0.0), c.machine, c.kernel_time, detail::no_terms{});
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -9,7 +9,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Parameters that may differ between a service and the shipped profile of its engine.
 enum class service_parameter {
@@ -148,4 +148,4 @@ constexpr double first_token_log_sigma(double kernels, const service_uncertainty
   return service_log_sigma(kernels, w.first_token);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/units/named.hpp>
 #include <span>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace convention {
 struct accepted;  // draft tokens that the target model keeps
@@ -184,4 +184,4 @@ constexpr emitted_tokens_per_round<T> emitted_tokens_of_runs(std::span<const T> 
   return emitted_tokens_per_round<T>(named("emitted tokens", emitted / rounds * token));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

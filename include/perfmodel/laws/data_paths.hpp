@@ -7,7 +7,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// DRAM or cache bytes of a tiled GEMM C[m,n] = A[m,k] B[k,n]: m n k b (1/tm + 1/tn) for the rows
 /// of A and columns of B of each tm x tn tile, and m n b to write C once.
@@ -246,4 +246,4 @@ constexpr basic_accelerator<T> slice_of(const basic_accelerator<T>& a,
   return part;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -9,7 +9,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Energy costs. None has a default: energies are rarely published, so take them from a source or a
 /// measurement. All are per byte, independent of the access width.
@@ -197,4 +197,4 @@ constexpr token_rate<T> rate_for_cost(const std::type_identity_t<T>& gpus,
                                     detail::positive("cost", cost));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

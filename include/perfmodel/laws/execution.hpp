@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 template <class Policy, class T>
@@ -278,4 +278,4 @@ constexpr duration<T> time_under_policy(const duration<T>& alone, const Policy& 
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Savings of a fusion.
 template <Scalar T = double>
@@ -111,6 +111,6 @@ constexpr T attention_fusion_ratio(const T& sequence, const T& head_dim) {
 }
 PERFMODEL_WHOLE_NUMBERS(attention_fusion_ratio)
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

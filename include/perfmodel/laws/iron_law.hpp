@@ -5,7 +5,7 @@
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/scalar/p_norm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Overlap of two activities, as the exponent of a p-norm: 1 is one after the other, and a larger p
 /// is closer to complete overlap. p is calibrated per class of operator.
@@ -127,4 +127,4 @@ constexpr T share_of(const basic_estimate<T>& e, std::string_view name) {
   return e.terms[name] / max(e.terms.sum(), duration<T>::from_value(T(1e-100)));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

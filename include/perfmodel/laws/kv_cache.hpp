@@ -10,7 +10,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Weights of P parameters in a format over N ranks: P b / N.
 /// Leaves out what is replicated: norms, and KV heads below the ranks.
@@ -166,6 +166,6 @@ constexpr T paging_tax(const duration<T>& table_latency, const duration<T>& gath
   return T((table_latency + gather_latency) / stream);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

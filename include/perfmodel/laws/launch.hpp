@@ -5,7 +5,7 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Launch costs. None has a default: they depend on driver, framework and device, so measure them.
 /// `cpu` is CPU time per kernel, framework included; `gap` is the device's idle time between two
@@ -146,4 +146,4 @@ constexpr basic_break_even<T> calls_to_earn_back(const duration<T>& once, const 
   return r;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

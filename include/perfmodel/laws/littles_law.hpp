@@ -6,7 +6,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Bytes that must be in flight to keep a memory busy: latency x bandwidth. Source: Little, "A
 /// Proof for the Queuing Formula L = lambda W", Operations Research 9(3), 1961. Leaves out that
@@ -193,4 +193,4 @@ constexpr duration<T> inter_token_latency_of(const std::type_identity_t<T>& conc
                    detail::positive("throughput", throughput));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

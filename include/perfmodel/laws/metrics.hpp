@@ -7,7 +7,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// MFU = useful FLOP / (time x peak). Source: Chowdhery et al., "PaLM", 2022, appendix B. Useful
 /// FLOP are those of the model, recomputation left out. Errors: above 1. Test: 6 P tokens per step.
@@ -127,6 +127,6 @@ constexpr duration<T> end_to_end(const duration<T>& first_token,
   return named("end to end", first_token + (output_tokens - 1.0) * inter_token_latency);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

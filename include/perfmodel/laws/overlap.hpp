@@ -7,7 +7,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <span>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Communication that no window hides: max(0, communication - window). `window` is the time of work
 /// that does not depend on it. Test: 60 ms behind a window of 40 ms leave 20 ms.
@@ -164,4 +164,4 @@ constexpr T stages_that_fit(const bytes<T>& capacity, const bytes<T>& tile) {
   return floor(T(detail::not_negative("capacity", capacity) / detail::positive("tile", tile)));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

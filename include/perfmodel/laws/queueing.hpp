@@ -6,7 +6,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A queue in steady state. Overload (utilisation >= 1) is a result: `feasible` is false,
 /// utilisation stays, and every time and count is 0. A scalar of several values is overloaded if
@@ -269,4 +269,4 @@ constexpr basic_batch_equilibrium<T> decode_batch(const request_rate<T>& arrival
   return r;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/laws/execution.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Attainable rate P(I) = min(R, BW I). Source: Williams, Waterman and Patterson, "Roofline", CACM
 /// 52(4), 2009, section 3. Leaves out latency, launches and every cache. Errors: rates not
@@ -161,4 +161,4 @@ constexpr auto roofline(const basic_accelerator<T>& a, const W& w, const Policy&
   }
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

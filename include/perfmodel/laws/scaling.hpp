@@ -9,7 +9,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 /// A share of a hardware limit. Above 1 some input is wrong, so it is an error and no result.
@@ -238,6 +238,6 @@ constexpr auto continuous_batching_gain(const std::array<N, Count>& lengths) {
   return named("continuous batching gain", promoted<N>(1.0 / static_batch_efficiency(lengths)));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

@@ -7,7 +7,7 @@
 #include <perfmodel/units/named.hpp>
 #include <span>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Time of a persistent kernel with static work lists: launch + the longest list. It saves n - 1 of
 /// n launches, and loses where the lists are unequal.
@@ -149,4 +149,4 @@ constexpr bytes<T> mixed_cache_bytes(const std::type_identity_t<T>& count,
                                   (count - late) * detail::positive("narrow", narrow));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

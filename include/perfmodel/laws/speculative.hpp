@@ -7,7 +7,7 @@
 #include <perfmodel/laws/acceptance.hpp>
 #include <perfmodel/scalar/choose.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Speed-up over plain decoding: emitted / (k c + 1), c the time of a draft step over that of a
 /// target step. Source: Leviathan et al. 2023, theorem 3.8. Assumes that checking k + 1 tokens
@@ -208,4 +208,4 @@ constexpr T verification_batch_limit(const intensity<T>& ridge, const bytes<T>& 
          work;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/units/named.hpp>
 #include <span>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 inline constexpr int warp_lanes = 32;           ///< threads that issue together
 inline constexpr int memory_banks = 32;         ///< shared-memory banks, 4 bytes wide each
@@ -112,4 +112,4 @@ constexpr auto padding_waste(const Length& length, const S& tile) {
   return named("padding waste", T(1.0 - T(length) / (tiles_of(T(length), T(tile)) * T(tile))));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

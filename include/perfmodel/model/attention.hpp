@@ -7,7 +7,7 @@
 
 // Indexer of sparse attention: a small attention that chooses tokens.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Indexer of DeepSeek Sparse Attention: `heads` queries of `dim` score every earlier token by one
 /// key of `dim`, and attention sees the `top_k` tokens with the highest sums of scores.
@@ -283,4 +283,4 @@ struct basic_latent_attention_shape {
 };
 using latent_attention_shape = basic_latent_attention_shape<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

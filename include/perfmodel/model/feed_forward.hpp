@@ -4,7 +4,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Three matrices where it is gated (SwiGLU, GeGLU), else two.
 template <Scalar T = double>
@@ -94,4 +94,4 @@ struct basic_expert_shape {
 };
 using expert_shape = basic_expert_shape<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

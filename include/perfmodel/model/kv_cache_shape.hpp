@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -147,4 +147,4 @@ constexpr bytes<T> state_bytes(const basic_transformer<T>& m) {
   return detail::state_of_sequence(checked(m));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

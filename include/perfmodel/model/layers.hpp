@@ -7,7 +7,7 @@
 #include <perfmodel/model/feed_forward.hpp>
 #include <perfmodel/model/recurrent.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 template <Scalar T = double>
 using basic_mixer_shape =
@@ -114,4 +114,4 @@ constexpr auto over_layers(const Kinds& kinds, const Of& of) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Parameters by where they live. `attention` is the projections of every mixer, `linear` dense and
 /// shared feed-forwards, `experts` the matrices of the routed experts and `expert_biases` their
@@ -179,4 +179,4 @@ constexpr flops_per_token<T> flop_per_token(const basic_transformer<T>& m,
   return flops_per_token<T>::from_value(2.0 * weights + mixing);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class recurrence {
   gated_delta_net,    ///< Yang et al. 2024, arXiv 2412.06464; Qwen3-Next, Qwen3.5
@@ -137,4 +137,4 @@ struct basic_recurrent_shape {
 };
 using recurrent_shape = basic_recurrent_shape<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 
 // The formats that a checkpoint's weights are stored in.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Storage format that a format's name stands for, in weights and in a KV cache. A 4-bit name
 /// stands for values with block scales, as in published checkpoints:
@@ -218,4 +218,4 @@ constexpr std::optional<basic_expert_shape<T>> experts_of(const basic_transforme
   return {};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Prefill attention of `tokens` new tokens per sequence over themselves and over `past` cached
 /// tokens (chunked prefill, a shared prefix). `query_heads` share `kv_heads` in groups. `value_dim`
@@ -178,6 +178,6 @@ constexpr T unfused_attention_accesses(const T& sequence, const T& head_dim) {
 }
 PERFMODEL_WHOLE_NUMBERS(unfused_attention_accesses)
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

@@ -6,7 +6,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One decode step of one layer: `batch` sequences of `context` tokens, the new one included.
 /// `value_dim` defaults to head_dim; `window` is the number of tokens one sees; `block_size` is
@@ -179,6 +179,6 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_mla_decode<T>>& v
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

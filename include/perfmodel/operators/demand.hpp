@@ -8,7 +8,7 @@
 #include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Bytes moved at one memory level. Reads and writes count separately, since they cost different
 /// time.
@@ -130,4 +130,4 @@ constexpr decltype(auto) over(const S<From>& spec) {
 }
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One kernel that reads `inputs` tensors of `elements`, writes `outputs` of them and does
 /// `flop_per_element` on each element. A fused chain is one such kernel; an unfused one is several.
@@ -63,4 +63,4 @@ constexpr const char* name_of(elementwise_kernel k) {
   return detail::entry_of(names, k, "small_kernel");
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

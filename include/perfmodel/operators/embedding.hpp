@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/gemm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Looks up one row of a vocabulary x hidden table per token.
 template <Scalar T = double>
@@ -76,4 +76,4 @@ constexpr basic_demand<T> demand_of(const basic_lm_head<T>& h) {
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One dense GEMM. `weights` is how B is stored (weight-only quantisation and block scales),
 /// `format` how A and C are stored; it multiplies in the wider of the two.
@@ -71,4 +71,4 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_gemm<T>>& valid) 
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

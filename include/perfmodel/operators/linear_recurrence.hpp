@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One layer: `sequences` of `tokens` new tokens each (1 in decode), `heads` states of key_dim x
 /// value_dim. Groups of heads share `key_heads` queries and keys.
@@ -72,4 +72,4 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_linear_recurrence
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -9,7 +9,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Distinct experts that `tokens` tokens touch: E (1 - (1 - k / E)^T), when every token picks k of
 /// E experts at random and by itself. Source: expectation of the union of independent k-subsets; an
@@ -193,6 +193,6 @@ constexpr T imbalance_of_power_law(int experts, int ranks, const T& exponent) {
   return static_cast<double>(ranks) * busiest / all;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

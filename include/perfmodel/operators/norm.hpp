@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class norm_kind { rms, layer };
 
@@ -160,4 +160,4 @@ constexpr basic_demand<T> demand_of(const basic_sampling<T>& s) {
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

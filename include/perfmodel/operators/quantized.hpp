@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/gemm.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Rewrites `elements` from one storage format to another: quantising activations or a cache,
 /// or dequantising weights in a kernel of its own. 2 FLOP per element is a scale and a zero point.
@@ -119,4 +119,4 @@ constexpr basic_demand<T> sparse_2_4(const basic_gemm<T>& g) {
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Rotates `rotary_dim` elements of every head of every token, in place. `heads` counts query and
 /// KV heads together. Without a rotary_dim it is the whole head.
@@ -84,4 +84,4 @@ constexpr basic_demand<T> demand_of(const basic_kv_write<T>& w) {
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// `sequences` of `tokens` new tokens each score every token up to their own, `past` of which are
 /// cached: `heads` queries of `dim` against one key of `dim` for every `ratio` tokens.
@@ -99,4 +99,4 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_gathered_attentio
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

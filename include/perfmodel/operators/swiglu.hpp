@@ -3,7 +3,7 @@
 
 #include <perfmodel/operators/demand.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 /// What a feed-forward block of separate kernels moves besides its operands: the projections'
@@ -77,4 +77,4 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_swiglu<T>>& valid
   return d;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/units/convention.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class collective_op {
   all_reduce,
@@ -212,4 +212,4 @@ constexpr schedule_cost steps_and_share(collective_op operation, collective_algo
   }
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/parallel/link_cost.hpp>
 #include <perfmodel/scalar/choose.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// `wire` is per rank, on the busier direction of its link. algbw and busbw are 0 where the time is
 /// 0.
@@ -216,12 +216,12 @@ constexpr message_bytes<T> knee_message(int ranks, const duration<T>& alpha,
       named("knee", n * alpha * detail::positive("one_way_rate", one_way_rate)));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // Memoised costs of the collectives of a service: alpha-beta pieces that give the time of any
 // message.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Cost pieces of one collective, over all algorithms that may run.
 template <Scalar T>
@@ -305,4 +305,4 @@ class collective_memo {
   std::size_t size_ = 0;
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

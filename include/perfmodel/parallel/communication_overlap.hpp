@@ -8,7 +8,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// SMs that NCCL's kernel occupies while it runs: one thread block for each channel, and one SM for
 /// each block.
@@ -119,6 +119,6 @@ constexpr T microbatches_in_flight(const T& stages, const T& microbatches,
 }
 PERFMODEL_WHOLE_NUMBERS(microbatches_in_flight)
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

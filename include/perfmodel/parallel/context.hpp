@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Ring attention of one layer: each rank stores the queries of tokens / ranks tokens and sends
 /// blocks of keys and values on, ranks - 1 times.
@@ -145,4 +145,4 @@ constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
   return named("activations", elements * each * byte);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

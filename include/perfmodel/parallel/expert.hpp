@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Expert parallelism of one MoE layer: every rank sends each of its tokens to the ranks of its
 /// top_k experts and gets the results back. Source: Lepikhin et al., "GShard", 2020, section 3.2.
@@ -85,4 +85,4 @@ constexpr basic_collective_estimate<T> communication_time(const basic_interconne
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

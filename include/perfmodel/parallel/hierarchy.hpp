@@ -4,7 +4,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Nodes of `ranks_inside` accelerators on one fabric. `between` is the one-way network link of one
 /// accelerator: its own adapter, or its share of the node's.
@@ -131,4 +131,4 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <perfmodel/parallel/algorithms.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Parallel degrees. Expert parallelism adds no ranks: it regroups those of tensor, data and
 /// context parallelism into `expert` groups. Each expert is sharded over the tensor x data x
@@ -108,4 +108,4 @@ constexpr const parallel_layout& require_layout(const parallel_layout& l, const 
   return l;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

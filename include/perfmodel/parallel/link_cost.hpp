@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/interconnect.hpp>
 #include <perfmodel/parallel/algorithms.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A collective in one algorithm: the input of a cost policy.
 template <Scalar T = double>
@@ -137,4 +137,4 @@ struct basic_alpha_beta {
 };
 using alpha_beta = basic_alpha_beta<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

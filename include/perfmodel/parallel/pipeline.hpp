@@ -6,7 +6,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Number of layers of the slowest stage: ceil(L / p). Test: 80 layers over 3 stages: 27.
 template <Scalar T>
@@ -61,6 +61,6 @@ constexpr basic_collective<T> stage_transfer(const T& batch, const T& tokens_eac
 }
 PERFMODEL_WHOLE_NUMBERS(stage_transfer)
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

@@ -7,7 +7,7 @@
 
 #include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Number of KV heads of one rank: max(1, H_kv / N). Test: 8 heads over 4, 8 and 16 ranks: 2, 1, 1.
 template <Scalar T>
@@ -75,6 +75,6 @@ constexpr basic_collective_estimate<T> communication_time(const basic_interconne
   return repeated_collective(n, collective_time(fabric, all_reduce_of(x), cost));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 #undef PERFMODEL_WHOLE_NUMBERS

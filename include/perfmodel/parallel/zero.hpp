@@ -7,7 +7,7 @@
 #include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Sharded state: none; optimizer state (ZeRO-1); also gradients (ZeRO-2); also parameters (ZeRO-3,
 /// FSDP).
@@ -175,4 +175,4 @@ constexpr basic_estimate<T> data_parallel_time(const basic_interconnect<T>& fabr
   return e;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

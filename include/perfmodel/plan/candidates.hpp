@@ -7,7 +7,7 @@
 #include <perfmodel/plan/request.hpp>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Powers of two up to n. Each choice for n is a choice for more than n, so that more devices never
 /// raise the cost.
@@ -244,4 +244,4 @@ inline std::vector<plan_candidate> enumerate_candidates(const plan_request& q,
   return candidate_list(q, scope).enumerate();
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

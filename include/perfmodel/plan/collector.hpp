@@ -7,7 +7,7 @@
 #include <perfmodel/plan/result.hpp>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Cost of a point per million output tokens: money, or device time where a price is missing.
 inline double cost_of(const plan_point& p, bool all_priced) {
@@ -215,4 +215,4 @@ class plan_collector {
   double fewest_cost_ = 0.0;
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

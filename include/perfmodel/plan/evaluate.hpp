@@ -14,7 +14,7 @@
 
 // Evaluated points of a candidate.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Ratios of latencies to their targets, and of queueing to its limits: above 1 is a miss.
 struct plan_misses : target_misses {
@@ -80,11 +80,11 @@ inline void set_cost(plan_point& p, const accelerator& decode, const accelerator
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
 // Sizes of the pools of a disaggregated service.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Prefill deployment and its times for one request.
 struct prefill_choice {
@@ -169,11 +169,11 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
 // One candidate.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Evaluation of one candidate. `any_met`: an earlier candidate has met the targets, so that sweeps
 /// end where smaller batch limits cannot.
@@ -338,4 +338,4 @@ plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Every engine step at its bound: one pool, without speculation.
 struct bound_evaluator {
@@ -142,4 +142,4 @@ class evaluator_list {
   std::vector<entry> entries_{};
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

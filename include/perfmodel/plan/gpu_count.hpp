@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Limits of a search for the number of GPUs.
 struct gpu_count_limits {
@@ -98,4 +98,4 @@ counted_plan search_gpu_count(plan_request q, const gpu_count_limits& limits, co
   return c;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

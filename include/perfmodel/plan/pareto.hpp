@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Whether a point of the front dominates `x`: dominates(a, b) is a partial order with equals.
 template <class Point, class Candidate, class Dominates>
@@ -33,4 +33,4 @@ std::vector<Point> pareto_front(const std::vector<Point>& points, const Dominate
   return front;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Executor of a plan on the caller's thread: collect(i, evaluate(i, any_met)) for i = 0 .. count -
 /// 1. `any_met` is what collect returned last: whether a candidate has met the targets, a hint that
@@ -118,4 +118,4 @@ plan_result plan(const plan_request& q, const Policy& policy, const Executor& ex
 /// Say which: plan_bound(request), or plan(request, policy).
 plan_result plan(const plan_request& q) = delete;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

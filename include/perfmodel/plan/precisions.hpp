@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -102,4 +102,4 @@ inline std::vector<plan_precision> checkpoint_precisions(const plan_request& q,
   return all;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/serving/serving.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Formats of a deployment: weights, activations and KV cache. An engine that runs a checkpoint in
 /// formats of its own has a precision of its own.
@@ -132,4 +132,4 @@ inline void check_bound_request(const plan_request& q) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

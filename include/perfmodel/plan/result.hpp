@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Prefill pool of a disaggregated service.
 struct plan_pool {
@@ -220,4 +220,4 @@ std::optional<token_rate<>> exceeded_bound(const plan_request& q, const Point& p
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

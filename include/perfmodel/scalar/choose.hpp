@@ -3,7 +3,7 @@
 
 #include <perfmodel/scalar/scalar.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// A scalar made of one double for each lane: value_of(lane).
 template <Scalar T, class F>
@@ -91,4 +91,4 @@ constexpr T solved(const T& c, Root&& root, Slope&& slope, Residual&& residual) 
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

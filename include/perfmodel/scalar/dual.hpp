@@ -3,7 +3,7 @@
 
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A number with N partial derivatives. Seed input i with variable(x, i), evaluate any law, and
 /// partial(i) is d(result)/d(input i). Seeded with log_variable(x, i), partial(i) / value() is the
@@ -93,4 +93,4 @@ class dual {
 template <std::size_t N>
 inline constexpr bool is_scalar<dual<N>> = true;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A closed interval. Operations keep the promise "x in X and y in Y implies x op y in X op Y" up
 /// to the rounding of a double (no directed rounding: a model's uncertainty is far above one ulp).
@@ -79,4 +79,4 @@ class interval {
 template <>
 inline constexpr bool is_scalar<interval> = true;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <Eigen/Core>
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// N doubles that pass through a law together. Every operation is evaluated at once, into a value:
 /// no lazy Eigen expression ever escapes, so `auto` is safe. Lane i equals the law over double i.
@@ -85,4 +85,4 @@ struct lanes_of<lanes<N>> {
   static double lane(const lanes<N>& x, std::size_t i) { return x[i]; }
 };
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/scalar/scalar.hpp>
 #include <type_traits>
 
-namespace perfmodel::math {
+namespace perfmodel::inline v0_3::math {
 
 /// Smallest integer not below x. Exact for |x| < 2^62; larger doubles are integers already.
 constexpr double ceil(double x) {
@@ -109,4 +109,4 @@ constexpr double pow(double base, double exponent) {
   return std::is_constant_evaluated() ? series::pow(base, exponent) : std::pow(base, exponent);
 }
 
-}  // namespace perfmodel::math
+}  // namespace perfmodel::inline v0_3::math

@@ -4,7 +4,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/quantity.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// (a^p + b^p)^(1/p): the sum at p = 1, and the nearer to the maximum the larger p. Computed as
 /// m (1 + (n/m)^p)^(1/p) with m the larger and n the smaller, so that nothing overflows.
@@ -24,4 +24,4 @@ constexpr duration<T> p_norm(const duration<T>& a, const duration<T>& b) {
   return duration<T>::from_value(sqrt(T(a.value() * a.value() + b.value() * b.value())));
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -9,7 +9,7 @@
 #include <perfmodel/core/version.hpp>
 #include <type_traits>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A scalar is opened for the library by specialising this.
 template <class T>
@@ -100,4 +100,4 @@ constexpr double upper(float x) {
   return static_cast<double>(x);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <utility>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Search for the fixed point f(b) = b, 0 < b <= `largest`, where f(b) is the number of sequences
 /// in flight (arrival rate times residence time) at a decode batch of b.
@@ -164,4 +164,4 @@ constexpr T balanced_batch(const T& largest, const InFlight& in_flight,
   }
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -11,7 +11,7 @@
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -183,11 +183,11 @@ constexpr basic_serving_estimate<T> bound_of_service(const basic_deployment<T>& 
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // Bound of a disaggregated service.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Bound of a disaggregated service. In a closed loop TTFT and ITL are bounded separately, since
 /// slower prefill lowers the decode batch and so its ITL, and slower decoding lowers the prefill
@@ -275,4 +275,4 @@ constexpr basic_disaggregated_estimate<T> bound_of_disaggregated(const basic_dis
       .estimate();
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -3,7 +3,7 @@
 
 #include <perfmodel/serving/state.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -208,4 +208,4 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   return state;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/serving/serving_estimate.hpp>
 #include <perfmodel/step/memory.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Replicas of one deployment.
 template <Scalar T = double>
@@ -186,4 +186,4 @@ constexpr duration<T> exposed_transfer(const basic_cache_link<T>& link, const du
   return named("exposed transfer", link.latency + sent + (layers - 1.0) * backlog);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/step/step.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Host-memory tier of a KV cache: its capacity in tokens of the model, and the link of each
 /// device.
@@ -127,4 +127,4 @@ struct basic_host_cache {
 };
 using host_cache = basic_host_cache<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

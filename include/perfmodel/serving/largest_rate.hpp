@@ -10,7 +10,7 @@
 
 // Latency targets: whether an estimate meets them, and by which factor it misses.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Upper limit of a latency: of its mean, or of a percentile (`share`): {0.2 * second, 0.99}. ITL
 /// percentiles are over tokens, the others over requests.
@@ -195,4 +195,4 @@ inline double replicas_to_sustain(const request_rate<>& offered,
   return std::ceil(offered / sustainable);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -247,4 +247,4 @@ class basic_latency_distribution {
 };
 using latency_distribution = basic_latency_distribution<>;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

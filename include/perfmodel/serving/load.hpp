@@ -11,7 +11,7 @@
 #include <span>
 #include <variant>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A constant number of requests in the system: each completion is replaced by a new request at
 /// once. A run of `requests` requests starts with a burst of `concurrency` of them, as benchmarks
@@ -216,4 +216,4 @@ constexpr T mean_context(const basic_service_load<T>& l) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 
 // Both pools of a disaggregated service: capacity, and the period of each stage.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Flow through both pools, by prefill(iteration) -> estimate and decode(iteration) -> estimate. A
 /// bound and a prediction derive from it.
@@ -317,4 +317,4 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   T initial_burst_{};                        ///< its share of all requests
 };
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

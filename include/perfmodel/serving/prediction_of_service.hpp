@@ -10,7 +10,7 @@
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// The terms of a service that a policy states for its engine.
 template <Scalar T, class Policy>
@@ -361,4 +361,4 @@ constexpr basic_serving_estimate<T> flow_of_service(const basic_deployment<T>& d
   return predict_service_flow(d, l, engine, estimate_step, decode).estimate;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

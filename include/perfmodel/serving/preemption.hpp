@@ -7,7 +7,7 @@
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Preemptions of one request, from its arrival to its last token.
 template <Scalar T = double>
@@ -163,4 +163,4 @@ constexpr void add_preemptions(basic_service_state<T>& state, const basic_preemp
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

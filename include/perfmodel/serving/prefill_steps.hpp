@@ -5,7 +5,7 @@
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Step times from which the latencies of a service follow. With mixed chunks a step also decodes,
 /// and the times of prefill include that.
@@ -144,4 +144,4 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

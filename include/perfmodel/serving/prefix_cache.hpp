@@ -7,7 +7,7 @@
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/memory.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -202,4 +202,4 @@ constexpr T requests_not_fetching(const T& requests, const Fetching& fetching) {
                }));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

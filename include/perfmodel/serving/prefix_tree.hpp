@@ -5,7 +5,7 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/serving/balance.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One level of a prefix tree: `prefixes` distinct prefixes of `tokens` tokens each. A request has
 /// one of them, all equally likely.
@@ -199,4 +199,4 @@ constexpr basic_prefix_tree<T> tree_of(const basic_conversation<T>& c,
   return tree;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

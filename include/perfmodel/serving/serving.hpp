@@ -7,7 +7,7 @@
 #include <perfmodel/serving/prediction_of_service.hpp>
 #include <perfmodel/serving/speculation.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Bound of one replica with continuous batching: each engine step at its roofline bound and
 /// perfectly mixed.
@@ -258,4 +258,4 @@ template <Scalar T>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>&,
                                             const basic_service_load<T>&) = delete;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <perfmodel/serving/latency_distribution.hpp>
 #include <perfmodel/serving/load.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Latencies and throughput of one replica under a load.
 template <Scalar T = double>
@@ -83,4 +83,4 @@ constexpr void add_whole_requests(basic_serving_estimate<T>& s, const basic_serv
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

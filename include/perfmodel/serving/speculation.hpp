@@ -7,7 +7,7 @@
 #include <perfmodel/serving/prefix_cache.hpp>
 #include <perfmodel/step/step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Source of the draft tokens. `model`: a smaller model. `layer`: a layer before the model's own
 /// head (multi-token prediction, EAGLE); a model without `mtp` takes one like its first. `heads`:
@@ -329,4 +329,4 @@ constexpr int largest_batch_with_speedup(const basic_deployment<T>& d,
   return paying;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/serving/prefill_steps.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Breakdown of the mean time to first token, less the prefill itself
 /// (basic_prefill_steps::prefill_time).
@@ -185,11 +185,11 @@ constexpr duration<T> coscheduled_prefill_delay(const basic_prefill_steps<T>& p,
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // KV-cache capacity of a service, and the sequences that it admits.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 template <Scalar T>
 struct service_memory {
@@ -226,4 +226,4 @@ constexpr T admitted_sequences(const basic_deployment<T>& d, const basic_service
   return capacity;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

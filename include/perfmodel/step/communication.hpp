@@ -8,7 +8,7 @@
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/step/rank_step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -145,4 +145,4 @@ constexpr duration<T> communication_time(const basic_deployment<T>& d, const bas
   return detail::communication_of_step(d, i, links);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -10,7 +10,7 @@
 #include <perfmodel/parallel/layout.hpp>
 #include <perfmodel/step/sharding.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One replica of a model: equal accelerators, the model, the layout and the formats.
 /// `activations` is the operand format of its GEMMs. They run in the wider of it and the weights'
@@ -217,4 +217,4 @@ constexpr step_share<T> step_share_of(const parallel_layout& l, const basic_iter
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 /// Computes weight_bytes_per_device of a checked model.
@@ -348,4 +348,4 @@ inline constexpr bool require_fits =
                                               Batch, Context)),
                      detail::whole_bytes(Accelerator.dram.capacity)>::value;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 #include <perfmodel/operators/sparse_attention.hpp>
 #include <perfmodel/step/rank_step.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Index scores of sparse attention; each rank computes all of them.
 template <Scalar T, class Run>
@@ -289,4 +289,4 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

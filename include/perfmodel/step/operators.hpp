@@ -7,7 +7,7 @@
 #include <perfmodel/step/mixer_operators.hpp>
 #include <perfmodel/step/rank_step.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -231,4 +231,4 @@ constexpr void for_each_elementwise_kernel(const basic_deployment<T>& d,
   detail::visit_elementwise_kernels(detail::rank_step<T>{d, i, formats}, visit);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

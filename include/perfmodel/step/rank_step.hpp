@@ -8,7 +8,7 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Part of a model that an operator belongs to.
 enum class operator_class { linear, attention, experts, other };
@@ -142,4 +142,4 @@ struct rank_step {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <perfmodel/parallel/layout.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 // Weights of one layer that a rank stores beyond 1 / N: replicated KV heads (where ranks exceed
 // them), projections to latents, indexers and compressors.
@@ -91,4 +91,4 @@ constexpr void add_dims(const Shape& a, sharded_dims& dims) {
   if constexpr (requires { a.kv_heads; }) dims.kv_heads = common(dims.kv_heads, a.kv_heads);
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -7,7 +7,7 @@
 #include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/step_times.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Sum over the operators of a step. Activation bytes are left out: a bound may keep them on the
 /// chip.
@@ -77,4 +77,4 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
 template <Scalar T>
 constexpr basic_estimate<T> step(const basic_deployment<T>&, const basic_iteration<T>&) = delete;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

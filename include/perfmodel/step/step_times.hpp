@@ -11,7 +11,7 @@
 // Time of each operator of a step under a policy: single operators, mixed attention, element-wise
 // kernels.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Policies that model one attention kernel for prefills and decodes:
 /// policy.mixed_attention_time(device, prefills, decodes).
@@ -130,9 +130,9 @@ constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
   visit_elementwise_kernel_times(rank_step<T>{d, i, formats}, policy, visit);
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Work of an engine step on one device: the sums behind its terms.
 template <Scalar T = double>
@@ -396,4 +396,4 @@ constexpr decltype(auto) links_of(const Policy& policy) {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/units/quantity.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 template <class Q>
@@ -60,11 +60,11 @@ inline constexpr energy_per_byte<> pJ_per_byte = detail::amount<energy_per_byte<
 inline constexpr energy_per_byte<> pJ_per_bit = detail::amount<energy_per_byte<>>(8e-12);
 inline constexpr energy_per_flop<> pJ_per_flop = detail::amount<energy_per_flop<>>(1e-12);
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
 
 // Literals of these amounts: 80_GB, 3.35_TB_per_s, 20_us.
 
-namespace perfmodel::literals {
+namespace perfmodel::inline v0_3::literals {
 
 #define PERFMODEL_LITERAL(suffix, constant)                 \
   consteval auto operator""##suffix(long double x) {        \
@@ -120,4 +120,4 @@ PERFMODEL_LITERAL(_pJ_per_FLOP, pJ_per_flop)
 
 #undef PERFMODEL_LITERAL
 
-}  // namespace perfmodel::literals
+}  // namespace perfmodel::inline v0_3::literals

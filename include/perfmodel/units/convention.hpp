@@ -3,7 +3,7 @@
 
 #include <perfmodel/units/constants.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A quantity with the convention it was stated under. Two conventions neither add nor compare nor
 /// convert; .quantity() steps out of the convention and is the only way out.
@@ -88,4 +88,4 @@ constexpr two_way_bandwidth<T> two_way(const bandwidth<T>& b) {
   return two_way_bandwidth<T>(b * 2.0);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/units/quantity.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Powers of second, byte, FLOP, token, request, joule and US dollar in a unit.
 struct unit_exponents {
@@ -86,4 +86,4 @@ constexpr T named(const char* symbol, const T& x) {
   }
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 
 // The base dimensions and base units of this field, and the one system built from them.
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace bu = boost::units;
 
@@ -260,4 +260,4 @@ template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator!=(const Left& left, const Right& right) = delete;
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

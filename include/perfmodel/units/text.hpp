@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -152,4 +152,4 @@ std::string to_string(const qualified<Convention, Q>& q, int digits = 3) {
   return to_string(q.quantity(), digits);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

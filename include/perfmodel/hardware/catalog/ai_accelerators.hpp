@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// TPU v5e, one chip. `shared` is the VMEM scratchpad. The pod is a 2D torus: `ranks` counts its
 /// chips, of which each has four neighbours.
@@ -241,4 +241,4 @@ inline constexpr std::array intel_gaudi_accelerators{
     accelerator_entry{gaudi_3, "Intel Gaudi 3"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -1,6 +1,7 @@
 // Every accelerator of the catalogue by name, for programs that are told the name at run time.
 #pragma once
 
+#include <perfmodel/hardware/catalog/ai_accelerators.hpp>
 #include <perfmodel/hardware/catalog/amd.hpp>
 #include <perfmodel/hardware/catalog/apple.hpp>
 #include <perfmodel/hardware/catalog/names.hpp>
@@ -13,10 +14,9 @@
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
 #include <perfmodel/hardware/catalog/nvidia_volta.hpp>
-#include <perfmodel/hardware/catalog/ai_accelerators.hpp>
 #include <string_view>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 inline constexpr auto accelerators =
     joined(volta_accelerators, turing_accelerators, ampere_accelerators, ampere_rtx_accelerators,
@@ -38,4 +38,4 @@ constexpr const accelerator* find_accelerator(std::string_view name) {
   return nullptr;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -12,7 +12,7 @@
 
 // A value that disagrees with the catalogue's, and how to use it instead.
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// One published value that differs from the catalogue's. `value` is in s, bytes, FLOP, J, USD.
 /// `status` is one of
@@ -347,4 +347,4 @@ inline constexpr std::array alternatives_of_others{
 
 inline constexpr auto alternatives = joined(alternatives_of_nvidia, alternatives_of_others);
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// MI210, a PCIe card. Up to four can be bridged.
 inline constexpr accelerator mi210{
@@ -165,4 +165,4 @@ inline constexpr std::array amd_accelerators{
     accelerator_entry{mi355x, "AMD Instinct MI355X"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

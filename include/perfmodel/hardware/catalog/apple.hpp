@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// M2 Ultra with 76 GPU cores and 192 GB. By default the GPU may wire only a part of the memory.
 /// `l2` is the cache of the whole system, which the CPU uses too; the power is a Mac Studio's.
@@ -120,4 +120,4 @@ inline constexpr std::array apple_accelerators{
     accelerator_entry{m4_max, "Apple M4 Max, 40 GPU cores"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/units/convention.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// `key` is the spec's own name, in C++ and in requests. The header of each family ends with the
 /// list of its entries.
@@ -56,4 +56,4 @@ constexpr bandwidth<> pcie_one_way(double lanes, frequency<> transfers) {
   return lanes * 128.0 / 130.0 / 8.0 * byte * transfers;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/catalog/product_names.hpp>
 #include <string_view>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace naming {
 
@@ -194,4 +194,4 @@ constexpr std::array<std::string_view, 3> related_accelerators(std::string_view 
   return found;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

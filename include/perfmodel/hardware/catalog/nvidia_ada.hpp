@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// L4, a 72 W card: long matrix products run far below the clock its peak is stated at.
 inline constexpr accelerator l4{
@@ -122,4 +122,4 @@ inline constexpr std::array ada_accelerators{
     accelerator_entry{rtx_4090, "NVIDIA GeForce RTX 4090"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// A100 SXM4 80 GB.
 inline constexpr accelerator a100_sxm_80gb{
@@ -99,4 +99,4 @@ inline constexpr std::array ampere_accelerators{
     accelerator_entry{a100_sxm_80gb, "NVIDIA A100 SXM4 80 GB"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 // clang-format off
@@ -151,4 +151,4 @@ inline constexpr std::array ampere_rtx_accelerators{
     accelerator_entry{rtx_3090, "NVIDIA GeForce RTX 3090"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

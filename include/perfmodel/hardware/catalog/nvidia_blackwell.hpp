@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// B200 of an HGX board: 7680 of the 8192 bits of GB200's memory bus.
 inline constexpr accelerator b200_sxm{
@@ -220,4 +220,4 @@ inline constexpr std::array rubin_accelerators{
                       "NVIDIA Rubin Ultra, one package of 144 in a rack (announced)"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

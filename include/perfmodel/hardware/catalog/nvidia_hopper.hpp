@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// H100 SXM5 80 GB (HBM3). Peaks are stated at 1.83 GHz, vector rates at 1.98 GHz.
 /// Latencies of L2 and DRAM come from the PCIe card, the bandwidth of L2 from a GH200.
@@ -282,4 +282,4 @@ inline constexpr std::array grace_hopper_accelerators{
     accelerator_entry{gh200_144gb, "NVIDIA GH200 144 GB, its GPU"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

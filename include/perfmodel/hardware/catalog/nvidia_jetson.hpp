@@ -5,7 +5,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// Jetson Orin Nano 8 GB in its original 15 W mode; Super mode is in alternatives.hpp.
 inline constexpr accelerator jetson_orin_nano_8gb{
@@ -157,4 +157,4 @@ inline constexpr std::array spark_accelerators{
     accelerator_entry{gb10, "NVIDIA GB10 (DGX Spark)"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

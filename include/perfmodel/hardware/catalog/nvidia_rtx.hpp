@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// GeForce RTX 5080. Floating-point peaks with FP32 accumulation: half rate on GeForce.
 inline constexpr accelerator rtx_5080{
@@ -78,4 +78,4 @@ inline constexpr std::array rtx_accelerators{
     accelerator_entry{rtx_5090, "NVIDIA GeForce RTX 5090"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

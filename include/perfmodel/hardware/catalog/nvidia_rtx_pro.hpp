@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 // clang-format off
@@ -104,4 +104,4 @@ inline constexpr std::array rtx_pro_accelerators{
     accelerator_entry{rtx_pro_6000_max_q, "NVIDIA RTX PRO 6000 Blackwell Max-Q"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

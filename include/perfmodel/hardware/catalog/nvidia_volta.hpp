@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// V100 SXM2 32 GB. Its tensor cores know FP16 only.
 inline constexpr accelerator v100_sxm_32gb{
@@ -86,4 +86,4 @@ inline constexpr std::array turing_accelerators{
     accelerator_entry{t4, "NVIDIA T4"},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

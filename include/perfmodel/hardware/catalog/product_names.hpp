@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// Spelling of an accelerator: the product's name without its maker, form and memory size, in lower
 /// case and without spaces. A bare name means the first row of its product.
@@ -139,4 +139,4 @@ inline constexpr std::array absent_products{
 };
 // clang-format on
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -6,7 +6,7 @@
 #include <perfmodel/hardware/fact.hpp>
 
 // clang-format off
-namespace perfmodel::catalog::sources {
+namespace perfmodel::inline v0_3::catalog::sources {
 
 // Arithmetic on other entries of the same accelerator.
 inline constexpr source flop_per_clock{basis::derived, "printed peak / (SMs x tensor clock), to the next power of two"};
@@ -119,5 +119,5 @@ inline constexpr source wse3_dense{basis::derived, "125 PFLOP/s / 8, the sparsit
 inline constexpr source wse3_power{basis::copied, "whole CS-3 system, https://awesomeagents.ai/hardware/cerebras-wse-3"};
 inline constexpr source wse3_io{basis::copied, "1.2 Tbit/s off the wafer / 8, after SemiAnalysis"};
 
-}  // namespace perfmodel::catalog::sources
+}  // namespace perfmodel::inline v0_3::catalog::sources
 // clang-format on

@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/fact.hpp>
 
 // clang-format off
-namespace perfmodel::catalog::sources {
+namespace perfmodel::inline v0_3::catalog::sources {
 
 // NVIDIA Volta.
 inline constexpr source v100_catalog{basis::copied, "GPU catalogue with NVIDIA's V100 figures, https://huggingface.co/RajBhope/gpu-runtime-predictor/blob/main/gpu_catalog.json, of https://images.nvidia.com/content/volta-architecture/pdf/volta-architecture-whitepaper.pdf"};
@@ -153,5 +153,5 @@ inline constexpr source rubin_links{basis::announced, "half of 3.6 TB/s, which a
 inline constexpr source rubin_ultra_rack{basis::announced, "figures of the rack / 144 packages, https://www.arena4gamers.com.br/nvidia-apresenta-rubin-ultra-com-infraestrutura-potente-de-600-000-watts-por-rack/"};
 inline constexpr source rubin_ultra_gtc{basis::announced, "NVIDIA's GTC 2025 figures, https://futuretechstocks.com/nvidia-lays-out-two-year-ai-roadmap-with-beast-rubin-gpu-vera-cpu-and-nvl576"};
 
-}  // namespace perfmodel::catalog::sources
+}  // namespace perfmodel::inline v0_3::catalog::sources
 // clang-format on

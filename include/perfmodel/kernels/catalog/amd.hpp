@@ -6,7 +6,7 @@
 #include <perfmodel/kernels/catalog/machines.hpp>
 #include <perfmodel/kernels/moe_untuned.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source aiter_gemm{
@@ -110,4 +110,4 @@ constexpr attention_profile assumed_attention(const machine_profile& machine) {
 inline constexpr attention_profile attention_mi300x = assumed_attention(profile_mi300x);
 inline constexpr attention_profile attention_mi355x = assumed_attention(profile_mi355x);
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 #include <perfmodel/kernels/attention_profile.hpp>
 #include <perfmodel/kernels/catalog/machines.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source aic_attention{
@@ -160,4 +160,4 @@ constexpr const attention_kernels& attention_kernels_of(const accelerator& a,
   }
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -6,7 +6,7 @@
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
 #include <perfmodel/kernels/operator_prediction.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -95,4 +95,4 @@ constexpr calibrated calibrated_for(const Deployment& d) {
   return calibrated_for(d.device, d.serving_engine);
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

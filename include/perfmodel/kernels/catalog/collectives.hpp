@@ -12,7 +12,7 @@
 // Measured collectives of three accelerators and of NVLink 5, and the all-reduce kernels of
 // engines.
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source aic_collectives{
@@ -331,4 +331,4 @@ constexpr collective_profile collective_profile_of(const accelerator& a) {
   return p;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/kernels/moe_untuned.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source aic_moe{basis::measured,
@@ -100,4 +100,4 @@ inline constexpr moe_kernels dequantised_experts = [] {
   return k;
 }();
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -9,7 +9,7 @@
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source aic_gemm{
@@ -242,4 +242,4 @@ constexpr double benchmark_weight_copies(engine e, const bytes<>& weights, numbe
   return e == engine::vllm && format == number_format::fp4 ? 1.0 : 6.0;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

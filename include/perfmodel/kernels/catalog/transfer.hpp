@@ -10,7 +10,7 @@
 #include <perfmodel/kernels/catalog/machines.hpp>
 #include <perfmodel/kernels/catalog/workstation.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source transferred_gemm{
@@ -284,4 +284,4 @@ constexpr machine_profile moe_profile_of(const accelerator& a) {
   return p;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

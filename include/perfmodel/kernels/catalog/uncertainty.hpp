@@ -11,7 +11,7 @@
 #include <perfmodel/kernels/interval.hpp>
 #include <perfmodel/kernels/service_posterior.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source dequantised_elsewhere{
@@ -183,4 +183,4 @@ constexpr service_uncertainty service_uncertainty_of(const accelerator& a, engin
   return perfmodel::detail::entry_of(all, by, "engine");
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -7,7 +7,7 @@
 #include <perfmodel/kernels/catalog/machines.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source workstation_gemm{
@@ -75,4 +75,4 @@ inline constexpr memory_bound_kernels memory_bound_kernels_rtx_pro_6000{
 /// 80 % of |ln(measured / predicted)| of held-out models are below z90 times this.
 inline constexpr double mixed_attention_log_sigma = 0.091;
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

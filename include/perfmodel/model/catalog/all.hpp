@@ -14,7 +14,7 @@
 #include <perfmodel/model/catalog/phi.hpp>
 #include <perfmodel/model/catalog/qwen.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// Row of `models`. `published_parameters` is a published count of the language model's parameters.
 /// `how` is the basis of the shapes: vendor where the maker's own config.json (or a copy of it) was
@@ -98,4 +98,4 @@ constexpr const transformer* find_model(std::string_view key) {
   return entry == nullptr ? nullptr : entry->model;
 }
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -5,7 +5,7 @@
 #include <perfmodel/model/catalog/gpt_oss.hpp>
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// fp8 with a 32-bit scale per block of 128 x 128. Source: DeepSeek-V3's config.json,
 /// quantization_config, and its technical report (arXiv 2412.19437), section 3.3.2.
@@ -107,4 +107,4 @@ inline constexpr transformer deepseek_v4_flash{
     .stored = {fp8_blocks, mxfp4, number_format::bf16},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// Five layers with a window, then one without.
 constexpr layer_list gemma_3_layers(double windows, double without, attention_shape a,
@@ -77,4 +77,4 @@ inline constexpr transformer gemma_4_26b_a4b = [] {
   return m;
 }();
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/catalog/deepseek.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 constexpr latent_attention_shape glm_5_attention(bool shares_index) {
   latent_attention_shape a{.query_heads = 64,
@@ -46,4 +46,4 @@ inline constexpr transformer glm_5_2{
     .stored = {fp8_blocks, number_format::bf16},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

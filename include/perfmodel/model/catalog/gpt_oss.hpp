@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// 4 bits and an 8-bit scale per 32 elements. Source: OCP Microscaling Formats (MX) 1.0, section 5.
 inline constexpr storage_format mxfp4{number_format::fp4, 32, 8};
@@ -48,4 +48,4 @@ inline constexpr transformer gpt_oss_120b{
     .stored = {number_format::bf16, mxfp4, number_format::bf16},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -5,7 +5,7 @@
 #include <perfmodel/model/catalog/deepseek.hpp>
 #include <perfmodel/model/catalog/gpt_oss.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 inline constexpr latent_attention_shape kimi_k2_attention{.query_heads = 64,
                                                           .head_dim = 192,
@@ -71,4 +71,4 @@ inline constexpr transformer kimi_k3 = [] {
   return m;
 }();
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 inline constexpr transformer llama_2_7b{
     .name = "llama_2_7b",
@@ -106,4 +106,4 @@ inline constexpr transformer llama_4_scout{
     .max_context = 10485760,
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/catalog/deepseek.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 inline constexpr attention_shape minimax_m2_attention{
     .query_heads = 48, .kv_heads = 8, .head_dim = 128, .qk_norm_whole = true};
@@ -68,4 +68,4 @@ inline constexpr transformer mimo_v2_flash{
     .stored = {fp8_blocks, number_format::bf16},
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

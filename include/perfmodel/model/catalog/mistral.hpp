@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// Version 0.3: version 0.1 has 32,000 tokens of vocabulary and a window of 4096.
 inline constexpr transformer mistral_7b{
@@ -52,4 +52,4 @@ inline constexpr transformer mixtral_8x22b{
     .max_context = 65536,
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 constexpr recurrent_shape nemotron_mamba(double heads, double state) {
   recurrent_shape r{.kind = recurrence::mamba2,
@@ -78,4 +78,4 @@ inline constexpr transformer llama_3_3_nemotron_super_49b{
     .max_context = 131072,
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -4,7 +4,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// The 4k version; its window of 2047 is half its context.
 inline constexpr transformer phi_3_mini{
@@ -42,4 +42,4 @@ inline constexpr transformer phi_3_5_moe{
     .max_context = 131072,
 };
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel::catalog {
+namespace perfmodel::inline v0_3::catalog {
 
 /// The sliding window that its config.json names is switched off there.
 inline constexpr transformer qwen_2_5_3b{
@@ -145,4 +145,4 @@ inline constexpr transformer qwen_3_vl_30b_a3b = [] {
   return m;
 }();
 
-}  // namespace perfmodel::catalog
+}  // namespace perfmodel::inline v0_3::catalog

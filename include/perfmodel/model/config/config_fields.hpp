@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A view of one JSON object; `path` is put before the field names of its errors. Json has the
 /// interface of nlohmann::json. A field that is null counts as missing.
@@ -182,4 +182,4 @@ inline std::string json_from_python(std::string_view text) {
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -7,7 +7,7 @@
 
 // Parameters of the towers for images and sound of a config.json.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Parameters of a vision tower: blocks of four square projections and a feed-forward of two
 /// matrices (three where it is gated), the patches' projection, positions, and a projector that
@@ -151,4 +151,4 @@ transformer read_model(config_view<Json> c) {
   return checked(m);
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -6,7 +6,7 @@
 
 // Layers of a config.json that have experts.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// True where a layer has experts, by the field that its family counts or lists them with.
 template <class Json>
@@ -309,4 +309,4 @@ layer_list layers_of(const config_view<Json>& c) {
   return out;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

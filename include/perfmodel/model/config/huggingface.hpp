@@ -5,7 +5,7 @@
 #include <perfmodel/model/config/config_reader.hpp>
 #include <perfmodel/model/config/quantization_config.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Contents of a config.json. `weights` is the format of most weights, `stored` that of each part,
 /// `kv` that of the cache where the checkpoint has a scheme for it.
@@ -88,4 +88,4 @@ model_config from_config(const Json& json, std::string_view name = {},
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

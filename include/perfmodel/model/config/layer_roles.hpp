@@ -6,7 +6,7 @@
 #include <perfmodel/model/config/model_family.hpp>
 #include <vector>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 inline constexpr double most_layers = 10000, most_width = 1e8;
 
@@ -221,4 +221,4 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
   return roles;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

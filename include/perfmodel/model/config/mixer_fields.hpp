@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/config/recurrent_fields.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Number of heads of a projection.
 template <class Json>
@@ -186,4 +186,4 @@ std::optional<mixer_shape> mixer_of(const config_view<Json>& c, mixer_role role,
   return attention_of(c, role, layer);
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

@@ -4,7 +4,7 @@
 #include <perfmodel/model/config/config_fields.hpp>
 #include <perfmodel/model/transformer.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Layers with a sliding window, in a file that lists no layers.
 enum class window_rule {
@@ -268,4 +268,4 @@ model_family family_of_config(const config_fields<Json>& own, const config_field
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

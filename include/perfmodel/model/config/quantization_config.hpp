@@ -11,7 +11,7 @@
 // Patterns of modules that a checkpoint leaves unquantised: globs, parts of names, simple
 // expressions.
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// True where `text` matches `pattern`; * matches anything. Linear in both.
 constexpr bool glob_matches(std::string_view pattern, std::string_view text) {
@@ -91,9 +91,9 @@ inline bool pattern_names(std::string_view pattern, std::string_view module) {
   return starts && (end == module.size() || module[end] == '.');
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 namespace detail {
 
@@ -354,4 +354,4 @@ checkpoint_storage storage_from_config(const config_fields<Json>& own,
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -3,7 +3,7 @@
 
 #include <perfmodel/model/config/layer_roles.hpp>
 
-namespace perfmodel::detail {
+namespace perfmodel::inline v0_3::detail {
 
 /// Context of all field readers of a file.
 template <class Json>
@@ -139,4 +139,4 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
   return r;
 }
 
-}  // namespace perfmodel::detail
+}  // namespace perfmodel::inline v0_3::detail

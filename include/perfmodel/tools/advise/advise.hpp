@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Techniques in the order of their gain, and the best combination of them.
 /// `combined` is the gain of the service with the whole combination; `product_of_gains` would be
@@ -148,4 +148,4 @@ inline advice advise(const advised_service& service, const service_evaluator& ev
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

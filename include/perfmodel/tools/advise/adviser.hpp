@@ -14,7 +14,7 @@
 #include <string>
 #include <utility>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// The service that is advised: replicas of a deployment that share the load, or two pools.
 struct advised_service {
@@ -274,4 +274,4 @@ class adviser {
   std::optional<request_rate<>> sustained_{};
 };
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 #include <variant>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 namespace detail {
 
 /// Unfused attention writes and reads scores and probabilities: 4 H_q S^2 b bytes a layer.
@@ -239,4 +239,4 @@ inline std::vector<technique> speculation_techniques(const adviser& a,
   return {detail::speculative_decoding(a, assumed), detail::own_heads(a, assumed)};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/tools/advise/adviser.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Gain of 2:4 structured sparsity: max(weights + cache, compute) / max(w weights + cache,
 /// compute/2), w = (2 bits + 4) / (4 bits), 9/16 for 16-bit weights. Sparse GEMMs run at twice the
@@ -167,4 +167,4 @@ inline std::vector<technique> format_techniques(const adviser& a) {
           detail::structured_sparsity(a)};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/laws/warp.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Gain of a CUDA graph that is replayed `calls` times: calls stream / (capture + calls graph).
 /// Dynamic shapes have few calls for each capture.
@@ -206,4 +206,4 @@ constexpr T pinned_copy_gain(const duration<T>& work, const bytes<T>& transferre
                T(before / (max(work, transfer) + detail::not_negative("pinning", pinning))));
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/tools/advise/adviser.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Gain of overlapping communication with compute by kernels on `taken` SMs:
 /// (compute + exposed communication) / overlap_with_sm_copy.
@@ -197,4 +197,4 @@ inline std::vector<technique> parallelism_techniques(const adviser& a) {
           detail::communication_overlap(a)};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -8,7 +8,7 @@
 #include <perfmodel/tools/advise/adviser.hpp>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Longest output of a static batch over the mean output: the n/(n + 1) quantile of a lognormal
 /// with coefficient of variation `cv`, over its mean. It is 1 for one sequence or cv = 0.
@@ -192,7 +192,8 @@ inline technique disaggregation(const adviser& a) {
   const interconnect& fabric = s.deployment.device.fabric;
   const bool link = fabric.exists() ? fabric.bandwidth.is_stated()
                                     : s.deployment.device.host.bandwidth.is_stated();
-  if (s.pools || s.speculation || s.load.preemption_mode || !link || (s.replicas < 2.0 && !halves)) {
+  if (s.pools || s.speculation || s.load.preemption_mode || !link ||
+      (s.replicas < 2.0 && !halves)) {
     best.in_use = s.pools.has_value();
     best.reason = s.pools         ? "the service is disaggregated already"
                   : s.speculation ? "the model does not combine disaggregated pools and speculation"
@@ -226,4 +227,4 @@ inline std::vector<technique> scheduling_techniques(const adviser& a) {
           detail::prefix_cache(a), detail::disaggregation(a)};
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

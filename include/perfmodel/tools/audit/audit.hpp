@@ -7,7 +7,7 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/tools/audit/misprint_search.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class verdict {
   reproduced,  ///< within 1 %
@@ -132,4 +132,4 @@ std::optional<found_misprint> misprint_behind(const claimed_value& c, double ans
   return all.empty() ? std::nullopt : std::optional(all.front());
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

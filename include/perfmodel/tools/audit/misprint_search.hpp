@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// An alternative number for an input, with the name of its model or machine.
 struct named_number {
@@ -329,4 +329,4 @@ std::vector<needed_input> needed_inputs(double value, std::span<const misprint_i
   return found;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -4,7 +4,7 @@
 #include <array>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Place of the error: the result, a number or a named value among the inputs of the law, or a part
 /// of the claim (the facts that it sets, the result that it subtracts).
@@ -170,4 +170,4 @@ inline constexpr std::array misprints = {
 inline constexpr const char* paired_inputs[] = {
     "link_bytes_per_s", "ranks", "algorithm", "format", "units", "counted", "figure"};
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <perfmodel/tools/diagnose/findings.hpp>
 #include <perfmodel/units/text.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Causes, the likeliest first, with the bound of the step.
 struct diagnosis {
@@ -244,4 +244,4 @@ inline diagnosis diagnose(const deployment& d, const iteration& i, const measure
   return detail::diagnostician(d, i, m, cpu_per_launch, thresholds).result();
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 enum class bottleneck {
   none,
@@ -184,4 +184,4 @@ constexpr decode_stage decode_stage_of(const basic_deployment<T>& d, const basic
   return decode_stage::compute;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -5,7 +5,7 @@
 #include <perfmodel/kernels/gemm.hpp>
 #include <perfmodel/tools/fit/calibration.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One measured GEMM latency, without quantising kernels. `weight_copies`: number of weight buffers
 /// that the benchmark read in turn, see replaying.
@@ -123,4 +123,4 @@ inline machine_fit fit_machine(const accelerator& a, std::span<const gemm_measur
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -6,7 +6,7 @@
 #include <perfmodel/units/text.hpp>
 #include <utility>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Posterior of a service's parameters, with the residuals before and after the fit.
 /// `variance_removed`: share of each parameter's prior variance that the runs remove. `correlated`:
@@ -142,4 +142,4 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

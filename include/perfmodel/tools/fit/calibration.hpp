@@ -8,7 +8,7 @@
 #include <map>
 #include <perfmodel/tools/fit/least_squares.hpp>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Result of a fit. `at_bound`: the best value is a limit, and its standard error shows how sharply
 /// the data push against it. `residual`: ln(measured / predicted) of each row. `log_sigma`: see
@@ -239,4 +239,4 @@ std::vector<double> held_out_residuals(const std::array<fitted_parameter, N>& pa
   return out;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// One parameter to be fitted: its start value and its physical limits.
 struct fitted_parameter {
@@ -177,4 +177,4 @@ class log_ratio_search {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// Mean, median and 90th percentile of |predicted / measured - 1|; `bias`: mean of
 /// predicted / measured - 1.
@@ -79,4 +79,4 @@ inline double log_sigma_of(std::span<const double> residual) {
   return detail::quantile(off, 0.8) / z90;
 }
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3

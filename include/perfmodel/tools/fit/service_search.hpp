@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace perfmodel {
+namespace perfmodel::inline v0_3 {
 
 /// A benchmark run: deployment, load, and the measured mean ITL and TTFT, one of which may be
 /// unknown.
@@ -245,4 +245,4 @@ class service_search {
 
 }  // namespace detail
 
-}  // namespace perfmodel
+}  // namespace perfmodel::inline v0_3
