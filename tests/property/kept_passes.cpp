@@ -23,12 +23,11 @@ namespace {
 
 /// A calibration that keeps nothing, and whose links are asked for their price.
 struct forgetful : private pm::calibrated {
-  using hooks =
-      pm::policy_hooks<forgetful, pm::policy_hook::estimate, pm::policy_hook::time,
-                       pm::policy_hook::mixed_attention_time, pm::policy_hook::elementwise_kernels,
-                       pm::policy_hook::cpu_time, pm::policy_hook::rank_wait,
-                       pm::policy_hook::step_time, pm::policy_hook::engine,
-                       pm::policy_hook::require_target>;
+  using hooks = pm::policy_hooks<forgetful, pm::policy_hook::estimate, pm::policy_hook::time,
+                                 pm::policy_hook::mixed_attention_time,
+                                 pm::policy_hook::elementwise_kernels, pm::policy_hook::cpu_time,
+                                 pm::policy_hook::rank_wait, pm::policy_hook::step_time,
+                                 pm::policy_hook::engine, pm::policy_hook::require_target>;
 
   explicit forgetful(const pm::calibrated& c) : pm::calibrated(c) {}
   using pm::calibrated::cpu_time;

@@ -4,7 +4,7 @@
 # without git, and in a clone that lacks the base.
 set -euo pipefail
 cd "$1"
-base=${2:-7820a97535f2a8af86b5bffbee49c91ea207677e}  # the last commit before this rule
+base=${2:-d89e1c1e9a43b96d27c0d2f3362f278751b33bf4}  # the last commit before this rule
 
 if ! command -v git >/dev/null || ! git -c safe.directory='*' rev-parse --git-dir >/dev/null 2>&1; then
   echo 'skipped: not a git checkout'

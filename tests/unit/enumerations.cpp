@@ -32,7 +32,8 @@ TEST_CASE("a value that is not in its enumeration is out of range", "[errors]") 
   CHECK_THROWS_WITH(pm::facts_of(beyond<pm::chip_architecture>),
                     ContainsSubstring("chip_architecture is 99"));
   CHECK_THROWS_WITH(pm::name_of(beyond<pm::launch_mode>), ContainsSubstring("launch_mode is 99"));
-  CHECK_THROWS_WITH(pm::profile_note{}.log_sigma_of(beyond<pm::gemm_kind>), ContainsSubstring("is 99"));
+  CHECK_THROWS_WITH(pm::profile_note{}.log_sigma_of(beyond<pm::gemm_kind>),
+                    ContainsSubstring("is 99"));
   CHECK_THROWS_WITH(pm::calibrated{}.note(beyond<pm::profile_part>),
                     ContainsSubstring("profile_part is 99"));
   CHECK_THROWS_WITH(pm::catalog::engine_profile_of(beyond<pm::engine>),

@@ -166,7 +166,8 @@ struct basic_axpy {
 using axpy = basic_axpy<>;
 template <pm::Scalar T>
 constexpr pm::basic_demand<T> demand_of(const basic_axpy<T>& x) {
-  return {.vector_flop = 2.0 * x.n * pm::flop, .dram = {8.0 * x.n * pm::byte, 4.0 * x.n * pm::byte}};
+  return {.vector_flop = 2.0 * x.n * pm::flop,
+          .dram = {8.0 * x.n * pm::byte, 4.0 * x.n * pm::byte}};
 }
 
 }  // namespace

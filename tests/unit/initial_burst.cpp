@@ -9,7 +9,7 @@
 
 #include "support/near.hpp"
 
-namespace unit_first_wave {
+namespace unit_initial_burst {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -96,4 +96,4 @@ TEST_CASE("first tokens: sent together they come later, and the answer ends when
   }
 }
 
-}  // namespace unit_first_wave
+}  // namespace unit_initial_burst

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+namespace unit_policy_target {
+
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
 
@@ -78,3 +80,5 @@ TEST_CASE("a calibration under another engine is refused, and none fits every en
   CHECK_NOTHROW(pm::step(d, decode, pm::calibrated_for(cat::h100_sxm)));
   CHECK_NOTHROW(pm::step(on(cat::h100_sxm), decode, vllm));
 }
+
+}  // namespace unit_policy_target

@@ -59,17 +59,21 @@ TEST_CASE("predict: the width of links follows whose kernels sum") {
   d.device = pm::catalog::h100_sxm;
   d.model = pm::catalog::llama_3_1_70b;
   d.layout.tensor = 8;
-  const auto kind = [&](const pm::iteration& i) { return pm::all_reduce_kind_of(d, i, calibration); };
+  const auto kind = [&](const pm::iteration& i) {
+    return pm::all_reduce_kind_of(d, i, calibration);
+  };
   // 16 KiB a row: 512 of them are 8 MiB.
   const pm::iteration decode{.batch = 64, .context = 4096}, chunk{.prefill_tokens = 8192};
   CHECK(kind(decode) == own_kernels);
   CHECK(kind({.batch = 512, .context = 100}) == own_kernels);
   CHECK(kind({.batch = 513, .context = 100}) == library);
   CHECK(kind(chunk) == library);
-  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 100, .output_tokens = 10},
-                                calibration) == own_kernels);
-  CHECK(pm::prefill_all_reduce_kind_of(d, pm::service_load{.input_tokens = 8000, .output_tokens = 10},
-                                calibration) == library);
+  CHECK(pm::prefill_all_reduce_kind_of(d,
+                                       pm::service_load{.input_tokens = 100, .output_tokens = 10},
+                                       calibration) == own_kernels);
+  CHECK(pm::prefill_all_reduce_kind_of(d,
+                                       pm::service_load{.input_tokens = 8000, .output_tokens = 10},
+                                       calibration) == library);
   // The mean of the parts' widths by their time: with that of the kernels that sum.
   for (const pm::iteration& i : {decode, chunk}) {
     const auto p = pm::predict(d, i, calibration);

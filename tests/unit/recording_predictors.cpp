@@ -16,14 +16,14 @@
 #include "compare/tolerances.hpp"
 
 // A CPU's model is fitted by code that has tests of its own; no CPU is asked for here.
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 std::shared_ptr<const host_fit> host_of(const device_description&, const std::vector<recorded>&) {
   return nullptr;
 }
 prediction predict_on_host(const question&) {
   return {};
 }
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation
 
 namespace unit_recording_predictors {
 

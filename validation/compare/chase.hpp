@@ -4,7 +4,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 struct chased_load {
   duration<> latency{};           ///< 0 where a level that serves a part of the loads states none
@@ -42,4 +42,4 @@ inline chased_load chase(const accelerator& a, double working_set, bool through_
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

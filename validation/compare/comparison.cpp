@@ -5,7 +5,7 @@
 #include <cmath>
 #include <cstdio>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 double comparison::residual() const {
   return std::log(measured / predicted);
@@ -101,4 +101,4 @@ std::vector<std::string> page_cells(const group_score& s) {
           !any || bias.front() == '-' ? bias : cat('+', bias)};
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -8,7 +8,7 @@
 
 #include <napkin/io/text.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 using common::cat;
 using common::fixed;
@@ -106,4 +106,4 @@ std::vector<std::string> page_cells(const group_score& s);
 /// Share in per cent without the sign; "-" if there is none.
 std::string page_percent(bool any, double share);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -5,7 +5,7 @@
 
 #include "judge.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -85,4 +85,4 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
   return out.empty() ? "None misses the goal.\n" : out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

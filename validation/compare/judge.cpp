@@ -4,7 +4,7 @@
 
 #include "tolerances.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 grouped_rows by_quantity(const std::vector<compared_recording>& all) {
   grouped_rows groups;
@@ -74,4 +74,4 @@ std::vector<std::string> not_measured(const std::vector<compared_recording>& all
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -10,7 +10,7 @@
 #include "../recording/read_recording.hpp"
 #include "comparison.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// A recording and its comparisons.
 struct compared_recording {
@@ -40,4 +40,4 @@ std::string goal_lines(const std::vector<compared_recording>& all);
 /// The quantities that miss the goal, one list item each: median error, bias and the worst point.
 std::string wrong_laws(const std::vector<compared_recording>& all);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -9,7 +9,7 @@
 #include "measured.hpp"
 #include "predict_host.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 perfmodel::accelerator at_its_fastest(perfmodel::accelerator a, const device_description& d) {
   const double clock = (std::max)(a.vector.clock.value(), d.sm_clock_hz);
@@ -87,4 +87,4 @@ number_format format_named(const std::string& name) {
   throw std::invalid_argument(cat("format is \"", name, "\"; allowed: ", common::format_names()));
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

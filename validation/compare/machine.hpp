@@ -9,7 +9,7 @@
 
 #include "../recording/read_recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 struct host_fit;
 
@@ -40,4 +40,4 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
 /// A number format by its name in the catalogue. Errors: std::invalid_argument.
 number_format format_named(const std::string& name);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

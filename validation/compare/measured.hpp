@@ -5,10 +5,10 @@
 
 #include "../recording/recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 inline double median_of(const point& p) {
   return perfmodel::detail::quantile(p.samples, 0.5);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -8,7 +8,7 @@
 #include <fit/scored_rows.hpp>
 #include <napkin/io/formats.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -238,4 +238,4 @@ std::vector<comparison> compare_csv(const std::string& file) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

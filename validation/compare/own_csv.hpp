@@ -6,10 +6,10 @@
 
 #include "comparison.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// The rows of a file beside what the library says of them. Which operator they are of follows from
 /// the header. Errors: perfmodel::error with the file, its line, what is wrong and what is allowed.
 std::vector<comparison> compare_csv(const std::string& file);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

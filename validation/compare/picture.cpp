@@ -12,7 +12,7 @@
 
 #include <napkin/io/text.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 using common::cat;
 using common::shown;
@@ -217,4 +217,4 @@ binned in_bins(const std::vector<std::array<double, 2>>& points, std::size_t lea
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 enum class mark {
   points,  ///< measured
@@ -62,4 +62,4 @@ struct binned {
 };
 binned in_bins(const std::vector<std::array<double, 2>>& points, std::size_t least = 5);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

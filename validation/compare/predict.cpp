@@ -8,7 +8,7 @@
 #include "measured.hpp"
 #include "predict_host.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -161,4 +161,4 @@ std::vector<comparison> compare_recording(const recorded& r, const machine& on) 
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

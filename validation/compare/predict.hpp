@@ -7,7 +7,7 @@
 #include "comparison.hpp"
 #include "machine.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// A point, with the recording that it stands in and the device that was measured.
 struct question {
@@ -92,4 +92,4 @@ prediction predict_elapsed_cycles(const question& q);
 prediction predict_active_cycles(const question& q);
 prediction predict_dram_share(const question& q);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -4,7 +4,7 @@
 
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 prediction predict_prefill(const question& q) {
   attention_prefill w{.batch = q.number("batch"),
@@ -55,4 +55,4 @@ prediction predict_kv_blocks(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

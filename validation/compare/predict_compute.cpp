@@ -5,7 +5,7 @@
 #include "measured.hpp"
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -167,4 +167,4 @@ prediction predict_launch(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -90,4 +90,4 @@ prediction predict_on_host(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

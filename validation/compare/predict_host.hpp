@@ -6,7 +6,7 @@
 
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// A CPU is in no catalogue: what it reaches is fitted to a part of its own recordings. Null where
 /// they are not all there.
@@ -16,4 +16,4 @@ std::shared_ptr<const host_fit> host_of(const device_description& d,
 /// By that fit: `fitted` marks the points that it has seen.
 prediction predict_on_host(const question& q);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -7,7 +7,7 @@
 #include "chase.hpp"
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -162,4 +162,4 @@ prediction predict_transfer(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

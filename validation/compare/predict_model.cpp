@@ -6,7 +6,7 @@
 
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 prediction predict_all_reduce(const question& q) {
   collective c;
@@ -127,4 +127,4 @@ prediction predict_step(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

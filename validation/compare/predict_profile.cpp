@@ -7,7 +7,7 @@
 #include "measured.hpp"
 #include "predict.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -108,4 +108,4 @@ prediction predict_dram_share(const question& q) {
   return p;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

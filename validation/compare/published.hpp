@@ -11,7 +11,7 @@
 #include "comparison.hpp"
 #include "picture.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Products, attention, experts, element-wise operators: published_kernels.cpp.
 std::vector<comparison> published_kernels(const std::string& folder);
@@ -31,4 +31,4 @@ std::vector<picture> memory_pictures(const std::string& folder);
 std::vector<comparison> published_tokens(const std::string& folder);
 std::vector<picture> token_pictures(const std::string& folder);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

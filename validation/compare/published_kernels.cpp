@@ -3,7 +3,7 @@
 #include <fit/scored_rows.hpp>
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -92,4 +92,4 @@ std::vector<comparison> published_kernels(const std::string& folder) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

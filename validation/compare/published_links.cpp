@@ -5,7 +5,7 @@
 #include <fit/published_collectives.hpp>
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -130,4 +130,4 @@ std::vector<picture> collective_pictures(const std::string& folder) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -8,7 +8,7 @@
 #include "chase.hpp"
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -189,4 +189,4 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -6,7 +6,7 @@
 #include <fit/published_services.hpp>
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -51,4 +51,4 @@ std::vector<comparison> published_serving(const std::string& folder) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

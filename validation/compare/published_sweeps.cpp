@@ -11,7 +11,7 @@
 
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -146,4 +146,4 @@ std::vector<comparison> published_sweeps() {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

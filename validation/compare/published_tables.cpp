@@ -8,7 +8,7 @@
 #include "published.hpp"
 #include "report.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -240,4 +240,4 @@ std::vector<titled_table> published_tables(const published_scores& s) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -8,7 +8,7 @@
 #include <fit/published_drafts.hpp>
 #include "published.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -191,4 +191,4 @@ std::vector<picture> token_pictures(const std::string& folder) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

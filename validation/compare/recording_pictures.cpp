@@ -9,7 +9,7 @@
 
 #include "measured.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -284,4 +284,4 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -3,9 +3,9 @@
 
 #include "report.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// In the order of the devices' names; a device has those pictures that it has points for.
 std::vector<picture> recording_pictures(const std::vector<compared_recording>& all);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

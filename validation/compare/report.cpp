@@ -10,7 +10,7 @@
 #include "recording_pictures.hpp"
 #include "tolerances.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace {
 
@@ -255,4 +255,4 @@ std::vector<std::string> write_report(const std::string& folder,
   return {"pictures: gnuplot is not installed"};
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

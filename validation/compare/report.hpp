@@ -8,7 +8,7 @@
 #include "judge.hpp"
 #include "picture.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Published tables, scored.
 struct published_scores {
@@ -42,4 +42,4 @@ std::vector<std::string> write_report(const std::string& folder,
                                       const std::vector<compared_recording>& all,
                                       const published_scores& published);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
 /// judged, for the reason given. The goal for a calibrated operator is 5 % and 15 %.
@@ -81,4 +81,4 @@ constexpr const tolerance* find_tolerance(std::string_view quantity, bool host =
   return nullptr;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 
-namespace perfmodel::inline v0_3::validation::ptx {
+namespace perfmodel::validation::ptx {
 
 /// Whatever the architecture that it reports.
 constexpr bool has_fp8_mma(int) {
@@ -162,4 +162,4 @@ inline unsigned sm_id() {
   return 0;
 }
 
-}  // namespace perfmodel::inline v0_3::validation::ptx
+}  // namespace perfmodel::validation::ptx

@@ -7,7 +7,7 @@
 #include "measure.hpp"
 #include "multiply_add.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 template <class Number>
@@ -52,4 +52,4 @@ void measure_arithmetic(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -8,7 +8,7 @@
 
 #include "large_pages.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 inline constexpr std::size_t line_bytes = 64;
 struct alignas(line_bytes) chain_place {
@@ -23,4 +23,4 @@ inline std::shared_ptr<const chain_of_places> lay_out(const std::vector<std::uin
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

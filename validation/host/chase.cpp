@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 void measure_chase(const host_session& s, recording& r) {
   const double largest =
       s.reduced ? 1024.0 * 1024.0
@@ -50,4 +50,4 @@ void measure_chase(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -6,7 +6,7 @@
 #include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/roofline.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 double number(const point& p, const char* name, double otherwise = 0.0) {
@@ -257,4 +257,4 @@ double least_seconds(const host_fit& h, const point& p) {
   return roofline(a, demand_of_point(p)).time.value();
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

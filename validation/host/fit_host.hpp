@@ -9,7 +9,7 @@
 #include "../recording/recording.hpp"
 #include "host_model.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Nothing is faster than what was seen at its fastest, by more than this: a margin for samples
 /// that were all disturbed. Assumed.
@@ -48,4 +48,4 @@ double predicted_seconds(const host_fit& h, const point& p);
 /// sheet. Test: no point of the run that it comes from lies below.
 double least_seconds(const host_fit& h, const point& p);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

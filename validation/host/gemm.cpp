@@ -9,7 +9,7 @@
 #include "machine.hpp"
 #include "measure.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 using matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
@@ -97,4 +97,4 @@ void measure_gemm(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

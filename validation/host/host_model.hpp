@@ -9,7 +9,7 @@
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Caches and memory as one core sees them: nearest first, the last is DRAM.
 inline constexpr std::size_t host_levels = 4;
@@ -108,4 +108,4 @@ constexpr duration<T> product_time(const basic_host_machine<T>& h, double m, dou
          flops<T>::from_value(T(2.0 * rows * n * k)) / (h.compute_share * h.multiply_adds);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

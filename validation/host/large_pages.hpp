@@ -8,7 +8,7 @@
 #include <sys/mman.h>
 #endif
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Asks for pages of 2 MiB where the system has them on request (Linux: transparent huge pages).
 /// Where it refuses, the memory is as good, and a random walk through it pays for its TLB misses.
@@ -38,4 +38,4 @@ struct large_page_allocator {
   }
 };
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

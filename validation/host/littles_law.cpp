@@ -8,7 +8,7 @@
 #include "machine.hpp"
 #include "measure.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 template <std::size_t Chains>
@@ -63,4 +63,4 @@ void measure_littles_law(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

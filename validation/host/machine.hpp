@@ -12,7 +12,7 @@
 
 #include "../recording/recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 namespace detail {
 
@@ -105,4 +105,4 @@ inline double last_cache_bytes(const device_description& d) {
   return d.caches.empty() ? 32.0 * 1024.0 * 1024.0 : d.caches.back().bytes;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

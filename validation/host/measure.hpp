@@ -13,7 +13,7 @@
 
 #include "../recording/recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 struct host_session {
   device_description device{};
@@ -94,4 +94,4 @@ void measure_littles_law(const host_session& s, recording& r);
 void measure_threads(const host_session& s, recording& r);
 void measure_overlap(const host_session& s, recording& r);
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

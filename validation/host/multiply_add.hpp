@@ -1,7 +1,7 @@
 // Chains of multiply-adds on a block of values that stays in the vector registers.
 #pragma once
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 #if defined(__AVX512F__)
 inline constexpr int vector_bytes = 64;
@@ -33,4 +33,4 @@ inline void multiply_add(Number* values, int rounds, Number a, Number b) {
   for (int c = 0; c < fma_chains; ++c) *reinterpret_cast<vector*>(values + c * width) = v[c];
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -9,7 +9,7 @@
 #include "measure.hpp"
 #include "multiply_add.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 constexpr float a = 0.999F, b = 0.001F;
@@ -57,4 +57,4 @@ void measure_roofline(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

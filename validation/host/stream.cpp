@@ -9,7 +9,7 @@
 #include "measure.hpp"
 #include "multiply_add.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 namespace {
 
 using array = Eigen::Map<Eigen::ArrayXf>;
@@ -148,4 +148,4 @@ void measure_stream(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

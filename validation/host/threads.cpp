@@ -10,7 +10,7 @@
 #include "machine.hpp"
 #include "measure.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 void measure_threads(const host_session& s, recording& r) {
   std::vector<timed_case> cases;
@@ -86,4 +86,4 @@ void measure_overlap(const host_session& s, recording& r) {
   measure_all(s, r, cases);
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -5,7 +5,7 @@
 
 #include "machine_code.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 using condition = std::function<bool(const kernel_code&)>;
 
@@ -115,4 +115,4 @@ inline bool has_fp8_mma(int architecture) {
   return architecture == 89 || architecture >= 120;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// The low nine bits of an instruction; three more say where its operands are.
 enum class opcode : unsigned {
@@ -157,4 +157,4 @@ inline std::vector<kernel_code> kernels_of(std::string_view file) {
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -4,7 +4,7 @@
 #include <array>
 #include <string_view>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// The catalogue's name of an NVIDIA GPU by its driver's, or empty: a cut-down, laptop or NVLink
 /// bridge variant is another product, and so is a part of a GPU (MIG). The longest that fits counts.
@@ -61,4 +61,4 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
   return best.name;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

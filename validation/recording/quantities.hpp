@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// One quantity of one experiment. The lists are words apart by blanks: `numbers` and `flags` by
 /// name, `words` as name=this|that, or a bare name where any text may stand; a name with "?" may be
@@ -87,4 +87,4 @@ inline constexpr std::array quantity_rules{
     quantity_rule{"kernel_profile", "l2_hit_rate", "1", "kernel model", "batch"},
 };
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -14,7 +14,7 @@
 #include "quantities.hpp"
 #include "recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 using common::cat;
 using common::shown;
@@ -443,4 +443,4 @@ inline recorded read_recording(const std::string& file) {
   }
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

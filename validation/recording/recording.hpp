@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 inline constexpr std::string_view recording_schema = "perfmodel.recording";
 inline constexpr int recording_version = 1;
@@ -480,4 +480,4 @@ class recording {
   int open_parts_ = 0;
 };
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -1,6 +1,7 @@
 // Printed text: joined parts, numbers with digits, names in messages, tables.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <concepts>

@@ -5,7 +5,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 inline constexpr int banks =
     32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
@@ -41,4 +41,4 @@ constexpr int conflict_ways(WordOfLane word) {
   return most;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

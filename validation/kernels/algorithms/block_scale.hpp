@@ -6,7 +6,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Eight signed 4-bit values in a word: value i in bits 4 i to 4 i + 3, in two's complement, -8 to 7.
 /// Test: every value survives; neighbours do not touch each other.
@@ -44,4 +44,4 @@ PERFMODEL_HOST_DEVICE constexpr std::size_t scale_index(std::size_t row, std::si
   return row * (k / block) + column / block;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -10,7 +10,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// A cache of blocks, each of 2^shift positions for every KV head: rows of one head's positions, heads
 /// one after the other. The row of `position`, counted from KV head 0's row 0 of block 0, for KV head
@@ -36,4 +36,4 @@ inline std::vector<int> block_table(int sequences, int blocks, bool shuffled, st
   return table;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

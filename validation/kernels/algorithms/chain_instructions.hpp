@@ -3,7 +3,7 @@
 // off what nvcc 13 makes for sm_90. GELU's are with its load, conversions and store.
 #pragma once
 
-namespace perfmodel::inline v0_3::validation::chain_instructions {
+namespace perfmodel::validation::chain_instructions {
 
 inline constexpr double bias = 7.0, gelu = 31.0, bias_gelu = 33.0;
 inline constexpr double normalise = 8.2, affine = 8.5;
@@ -13,4 +13,4 @@ constexpr double layer_norm(int held) {
   return held == 1 ? 22.5 : held == 2 ? 17.0 : 14.5;
 }
 
-}  // namespace perfmodel::inline v0_3::validation::chain_instructions
+}  // namespace perfmodel::validation::chain_instructions

@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 enum class all_reduce { ring, one_shot, two_shot };
 
@@ -64,4 +64,4 @@ constexpr double messages_sent(all_reduce how, int ranks) {
   return how == all_reduce::one_shot ? ranks * others : 2.0 * others;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

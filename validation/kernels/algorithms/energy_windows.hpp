@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 struct energy_reading {
   double seconds = 0;
@@ -42,4 +42,4 @@ inline std::vector<energy_window> energy_windows(const std::vector<energy_readin
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

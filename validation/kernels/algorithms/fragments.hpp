@@ -6,7 +6,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Where a lane's value i of a fragment lies in its matrix.
 struct place {
@@ -58,4 +58,4 @@ PERFMODEL_HOST_DEVICE constexpr std::uint64_t operand_descriptor(std::uint32_t a
   return field(address) | field(leading) << 16U | field(stride) << 32U | swizzle_128 << 62U;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

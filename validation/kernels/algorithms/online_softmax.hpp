@@ -5,7 +5,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// What is known of a softmax so far: the highest score, and the sum of 2^(score - highest). Scores
 /// are in units of log2 e, so that a power of two is all that is needed.
@@ -43,4 +43,4 @@ PERFMODEL_HOST_DEVICE inline merge_weights merge(softmax_state& into, const soft
   return by;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// next[i]: where to go from i. One cycle through all n places, each of the (n - 1)! alike.
 /// Source: S. Sattolo, "An algorithm to generate a random cyclic permutation", Information
@@ -31,4 +31,4 @@ inline std::uint32_t walk(const std::vector<std::uint32_t>& next, std::size_t ho
   return at;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

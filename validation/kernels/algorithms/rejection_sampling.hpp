@@ -8,7 +8,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// What a sample is drawn from: the draft's q, the target's p, or what p has beyond q.
 enum class drawn_from { draft, target, residual };
@@ -133,4 +133,4 @@ inline distribution_distance distance_of(const double* counts, const float* targ
   return out;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -6,7 +6,7 @@
 
 #include "host_device.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Whether a score is chosen before another: the higher one, and of equal ones the lower expert.
 PERFMODEL_HOST_DEVICE constexpr bool chosen_before(float score, int expert, float other_score,
@@ -70,4 +70,4 @@ inline double touched_experts(double tokens, double experts, double k) {
   return experts * (1.0 - std::pow(1.0 - k / experts, tokens));
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -7,7 +7,7 @@
 #include <limits>
 #include <span>
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// ||result - reference|| / ||reference||, in double precision. NaN in the result stays NaN, so it
 /// passes no tolerance; so do spans of different or no length.
@@ -38,4 +38,4 @@ double differing_bytes(std::span<const T> result, std::span<const T> reference) 
   return n;
 }
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -11,7 +11,7 @@
 
 #include "../../recording/recording.hpp"
 
-namespace perfmodel::inline v0_3::validation {
+namespace perfmodel::validation {
 
 /// Source of the names, types and constants: NVIDIA, NVML API Reference Guide.
 class nvml {
@@ -131,4 +131,4 @@ class nvml {
   handle device_ = nullptr;
 };
 
-}  // namespace perfmodel::inline v0_3::validation
+}  // namespace perfmodel::validation

@@ -188,7 +188,6 @@ inline std::vector<technique> gemm_techniques(const adviser& a, const kernels_of
   const flop_rate<> rate = peak(a.deployed().device, formats_of(a.deployed()).linear.format);
   const double instructions = matrix_instruction_gain(rate, shared_rate, value, 16.0, 64.0);
   const double rows = p.rows;
-  const double vectors = vector_access_gain(int(p.depth), 8);
   return {
       gain_on_part(a,
                    {"smem_tiling", "kernels", "shared memory, hence fewer resident blocks",
@@ -215,7 +214,14 @@ inline std::vector<technique> gemm_techniques(const adviser& a, const kernels_of
            "fewer rows than an instruction has, or operands arrive too late"},
           rows < 64.0 ? 1.0 : instructions, 0.5 * p.gemms,
           join_text("assumed for 50 % of the GEMM time: ", rows, " rows for an instruction of 64"),
-          rows < 64.0),
+          rows < 64.0)};
+}
+
+/// Access patterns that library kernels use already. The gain is over a kernel without the technique,
+/// on the assumed share of a step.
+inline std::vector<technique> access_techniques(const adviser& a, const kernels_of_step& p) {
+  const double vectors = vector_access_gain(int(p.depth), 8);
+  return {
       gain_on_part(
           a,
           {"vectorized_access", "kernels", "alignment, and a tail",
@@ -250,6 +256,7 @@ inline std::vector<technique> kernel_techniques(const adviser& a, const kernel_f
                                 detail::persistent_kernel(a, p, f), detail::multi_stream(a, p, f),
                                 detail::sync_elimination(a, p, f),  detail::split_k(a, p)};
   for (technique& t : detail::gemm_techniques(a, p, f)) all.push_back(std::move(t));
+  for (technique& t : detail::access_techniques(a, p)) all.push_back(std::move(t));
   return all;
 }
 
