@@ -233,12 +233,12 @@ struct basic_engine_profile {
   /// engine steps that a new request waits for before the first that it can join
   T request_iterations{};
   /// factor: time of a step with prefills / predicted time, measured on running services
-  T prompt_time = T(1.0);
+  T prefill_step_factor = T(1.0);
   /// start-up delay of the initial burst of a run, in addition to its prefills
   duration<T> run_start{};
   /// factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated
-  std::optional<T> step_time{};
+  std::optional<T> step_time_factor{};
   T log_sigma{};  ///< uncertainty of GEMMs with quantised operands, see fitted_profile
   const source* from = &given_by_caller;
 
@@ -264,9 +264,9 @@ struct basic_engine_profile {
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_host"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
-    f(field::positive("prompt_time"), s.prompt_time...);
+    f(field::positive("prompt_time"), s.prefill_step_factor...);
     f(field::not_negative("run_start"), s.run_start...);
-    f(field::positive("pass_time"), s.step_time...);
+    f(field::positive("pass_time"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

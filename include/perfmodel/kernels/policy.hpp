@@ -150,10 +150,11 @@ namespace detail {
 /// calibrated_for(deployment) makes this policy; lift<T> converts it to another scalar type.
 template <Scalar T = double>
 struct basic_calibrated {
-  using hooks = policy_hooks<basic_calibrated, policy_hook::estimate, policy_hook::time,
-                             policy_hook::mixed_attention_time, policy_hook::elementwise_kernels,
-                             policy_hook::cpu_time, policy_hook::rank_wait, policy_hook::step_time,
-                             policy_hook::engine, policy_hook::require_target>;
+  using hooks =
+      policy_hooks<basic_calibrated, policy_hook::estimate, policy_hook::time,
+                   policy_hook::mixed_attention_time, policy_hook::elementwise_kernels,
+                   policy_hook::cpu_time, policy_hook::rank_wait, policy_hook::step_time_factor,
+                   policy_hook::engine, policy_hook::require_target>;
 
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
@@ -254,7 +255,7 @@ struct basic_calibrated {
   constexpr const duration<T>& rank_wait() const { return engine.rank_wait; }
   /// Factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated.
-  constexpr const std::optional<T>& step_time() const { return engine.step_time; }
+  constexpr const std::optional<T>& step_time_factor() const { return engine.step_time_factor; }
 
   /// Cost policy of links: the three functions of basic_calibrated_collectives, for the links of
   /// `l`.

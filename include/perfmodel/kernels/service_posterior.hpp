@@ -15,10 +15,10 @@ namespace perfmodel::inline v0_3 {
 /// engine.
 enum class service_parameter {
   /// added, in seconds
-  step_time,
+  step_time_factor,
   step_cpu_time,
   sequence_cpu_time,
-  prompt_time,
+  prefill_step_factor,
   request_cpu_time,
   request_iterations  ///< added, in engine steps
 };
@@ -31,7 +31,7 @@ constexpr const char* name_of(service_parameter p) {
 }
 /// True for a factor, which has a log-normal error; the other parameters are added.
 constexpr bool is_factor(service_parameter p) {
-  return p == service_parameter::step_time || p == service_parameter::prompt_time;
+  return p == service_parameter::step_time_factor || p == service_parameter::prefill_step_factor;
 }
 
 /// One number for each service_parameter; service_matrix has one for each pair of them.
@@ -66,10 +66,10 @@ struct service_residual_sigma {
 /// Value of a parameter in a profile; times are in seconds.
 constexpr double value_of(const engine_profile& e, service_parameter p) {
   switch (p) {
-    case service_parameter::step_time: return e.step_time.value_or(1.0);
+    case service_parameter::step_time_factor: return e.step_time_factor.value_or(1.0);
     case service_parameter::step_cpu_time: return e.step_cpu_time.value();
     case service_parameter::sequence_cpu_time: return e.sequence_cpu_time.value();
-    case service_parameter::prompt_time: return e.prompt_time;
+    case service_parameter::prefill_step_factor: return e.prefill_step_factor;
     case service_parameter::request_cpu_time: return e.request_cpu_time.value();
     case service_parameter::request_iterations: return e.request_iterations;
   }
@@ -78,10 +78,10 @@ constexpr double value_of(const engine_profile& e, service_parameter p) {
 /// Sets a parameter in a profile; times are in seconds.
 constexpr void set_value(engine_profile& e, service_parameter p, double x) {
   switch (p) {
-    case service_parameter::step_time: e.step_time = x; break;
+    case service_parameter::step_time_factor: e.step_time_factor = x; break;
     case service_parameter::step_cpu_time: e.step_cpu_time = x * second; break;
     case service_parameter::sequence_cpu_time: e.sequence_cpu_time = x * second; break;
-    case service_parameter::prompt_time: e.prompt_time = x; break;
+    case service_parameter::prefill_step_factor: e.prefill_step_factor = x; break;
     case service_parameter::request_cpu_time: e.request_cpu_time = x * second; break;
     case service_parameter::request_iterations: e.request_iterations = x; break;
   }
@@ -89,7 +89,7 @@ constexpr void set_value(engine_profile& e, service_parameter p, double x) {
 
 /// Profile with shifted parameters: factors are multiplied by exp(shift), the shift is added to
 /// other parameters. No parameter falls below 0.
-/// Test: a shift of 0 changes nothing, except that an absent step_time becomes 1.
+/// Test: a shift of 0 changes nothing, except that an absent step_time_factor becomes 1.
 constexpr engine_profile shift_profile(engine_profile e, const service_numbers& by) {
   for (std::size_t i = 0; i < service_parameters; ++i) {
     const auto p = static_cast<service_parameter>(i);
