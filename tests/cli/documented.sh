@@ -20,7 +20,7 @@ for outer in explain sensitivity; do
 done
 
 known=$(
-  for query in $queries plan; do "$napkin" "$query" --help | tr - _; done
+  for query in $queries plan; do "$napkin" "$query" --help | sed 's/--/ /g; s/-/_/g'; done
   "$napkin" collective --accelerator h100_sxm --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 \
     --network_bytes_per_s 50e9 --json
   "$napkin" model gpt_oss_20b --json

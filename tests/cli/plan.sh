@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A plan: what is worth having, what limits it, what it costs, what cannot be and why.
+# A plan: the cheapest deployment, the Pareto front, costs, and infeasible configurations.
 . "$(dirname "$0")/lib.bash"
 
 config=$source_dir/examples/data/llama-3.1-70b/config.json
@@ -129,7 +129,7 @@ json=$("$napkin" "${large[@]}" --disaggregated --draft-length 3 --acceptance 0.8
 [[ $json == *'"draft_length":3'* ]] || fail 'no point with drafts'
 points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
 [[ $(grep -o '"bound_time_s":' <<<"$json" | wc -l) -eq $points ]] || fail 'not every point with pools or drafts has its bound'
-refuses 'kv_link_bytes_per_s is between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
+refuses 'kv_link_bytes_per_s is the link between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
 "$napkin" "${large[@]}" --disaggregated --kv-link-bandwidth 50GB/s --json >/dev/null || fail '--kv-link-bandwidth'
 # Pools of two kinds of chip: four GPUs each of 3.78 and 4.54 USD/h answer two requests of 512 tokens a second.
 two=(plan --model llama_3_70b --gpu h200_sxm --gpus 16 --input-tokens 8192 --output-tokens 512 --requests-per-s 2 --itl 15ms

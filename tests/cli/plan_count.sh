@@ -57,7 +57,7 @@ near "Little's law" "$(number "$best" queue_wait_s)" \
   "$(awk -v q="$queued" -v x="$(number "$best" output_tokens_per_s)" 'BEGIN { printf "%.12g", q / (x / 500) }')" 1e-6
 text=$("$napkin" "${users[@]}" --gpus 8)
 wait=$(awk -v w="$(number "$best" queue_wait_s)" 'BEGIN { printf "%.3g", w }')
-for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued  ' \
+for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued' \
   "Headroom: none; each request queues for $wait s on average, $queued of 200 at any time."; do
   [[ $text == *"$expected"* || $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done
@@ -79,7 +79,7 @@ awk -v most="$most" -v x="$(served_at "$most" requests_per_s)" -v e="$(served_at
 beyond=$(awk -v m="$most" 'BEGIN { print int(1.5 * m) }')
 awk -v a="$(served_at "$most" output_tokens_per_s)" -v b="$(served_at "$beyond" output_tokens_per_s)" 'BEGIN { exit !(b < 1.02 * a) }' ||
   fail "$beyond requests at a time are served faster than $most"
-[[ $("$napkin" "${one[@]}") == *"Headroom: $most concurrent requests (+"*'), then requests queue for KV memory or a running-request slot.'* ]] ||
+[[ $("$napkin" "${one[@]}" | tr -s '\n ' ' ') == *"Headroom: $most concurrent requests (+"*'), then requests queue for KV memory or a running-request slot.'* ]] ||
   fail 'headroom to the queue, as text'
 # A TTFT target or a longest wait of the request's own is the limit instead.
 [[ $("$napkin" "${one[@]}" --ttft 10s --json | sed -nE 's/.*"headroom":\{.*"concurrency":([0-9]+).*/\1/p') -gt $most ]] ||

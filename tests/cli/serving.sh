@@ -102,7 +102,7 @@ for query in serving advise 'explain serving'; do
 done
 refuses 'PM-E031: preemption is swap; allowed: none; preemption is modelled at a concurrency only' plan --model llama_3_8b --gpu h100_sxm --requests_per_s 4 --preemption swap
 refuses 'PM-E031: preemption is swap; allowed: none with static_batches' plan --model llama_3_8b --gpu h100_sxm --scheduler static_batches --preemption swap
-refuses 'PM-E004: ttft_limit_s is missing; serving needs it: limit_share is of it' "${llama[@]}" --concurrency 4 --limit_share 0.5
+refuses 'PM-E004: ttft_limit_s is missing; serving needs it: limit_share is the share of requests within it' "${llama[@]}" --concurrency 4 --limit_share 0.5
 [[ $(answer --concurrency 64 --mode bound --output_cv 1 --requests 640 --stream_interval 10) == *'"left_out":["output_cv","stream_interval"]'* ]] ||
   fail 'a bound does not say what it leaves out'
 less 'who is started for few lets few in' batch "$(answer --concurrency 64 --max_sequences 8)" "$steady"

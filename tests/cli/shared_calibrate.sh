@@ -4,7 +4,7 @@
 needs_measurements
 
 published=$measured/aic_gemm_bf16_public.csv
-refuses 'choose by --gpu' calibrate --accelerator h100_sxm --data "$published"
+refuses 'select it by --gpu' calibrate --accelerator h100_sxm --data "$published"
 for pair in h100_sxm:H100-SXM5-80GB:8 b200_sxm:B200-SXM:12; do
   IFS=: read -r accelerator gpu most <<<"$pair"
   json=$("$napkin" calibrate --accelerator "$accelerator" --data "$published" --gpu "$gpu" --json) || fail "$pair"

@@ -54,7 +54,7 @@ END
 sed 's/"l2.capacity": "50 MiB",//; s/"stated"/"unstated"/' "$scratch/stated.json" >"$scratch/unstated.json"
 answer=$("$napkin" "${pass[@]}" --accelerator "$scratch/stated.json" --json)
 [[ $answer == *'"mode":"calibrated"'*'"transferred_from":{"GEMM":"h100_sxm"'* ]] || fail "a file that states all: $answer"
-[[ $("$napkin" "${pass[@]}" --accelerator "$scratch/unstated.json") == *'No prediction for unstated: nobody states its l2.capacity'* ]] ||
+[[ $("$napkin" "${pass[@]}" --accelerator "$scratch/unstated.json") == *'No prediction for unstated: missing facts: l2.capacity'* ]] ||
   fail 'a file without an L2'
 # A changed chip is no longer the measured one: the profile is transferred, from that one.
 answer=$("$napkin" "${pass[@]}" --accelerator h100_sxm --set dram.bandwidth=4TB/s --json)

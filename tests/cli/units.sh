@@ -46,7 +46,7 @@ for text in 20m 20MS 20x 'ms' '20 GB' 20ks; do
   refuses "measured_s is \"$text\"; allowed: " "${gemm[@]}" --measured "$text"
   [[ $said == *'with its unit (ns, us, ms, s, min, h), such as 20ms'* ]] || fail "$text: the units are not listed: $said"
 done
-"$napkin" plan --help | grep -A3 -e '--itl ' | tr -s ' \n' ' ' | grep -qF 'with its unit (ns, us, ms, s, min, h), such as 20ms]' ||
+"$napkin" plan --help | grep -A4 -e '--itl,' | tr -s ' \n' ' ' | grep -qF 'with its unit (ns, us, ms, s, min, h), such as 20ms]' ||
   fail 'plan --help does not list the units'
 
 # --- rates of events are not in hertz, clocks are ----------------------------------------------------------
@@ -59,8 +59,8 @@ prints() {
 }
 prints '^  accesses +104.7e9/s$' littles_law --latency_s 372ns --bytes_per_s 3.35TB/s
 prints '^  accesses +26.17e9/s$' littles_law --latency_s 372ns --bytes_per_s 3.35TB/s --access_bytes 128
-prints '^  how often in a second +500/s$' iron_law --bytes 2GB --bytes_per_s 1TB/s
-prints '^  how often in a second +1e9/s$' iron_law --bytes 1kB --bytes_per_s 1TB/s
+prints '^  executions per second +500/s$' iron_law --bytes 2GB --bytes_per_s 1TB/s
+prints '^  executions per second +1e9/s$' iron_law --bytes 1kB --bytes_per_s 1TB/s
 prints 'vector.clock +1.98 GHz' gpus h100_sxm
 prints 'clock_hz += 1\.83 GHz' explain clock_peak --units 132 --flop_per_clock 4096 --clock_hz 1.83GHz --all
 prints 'transfers_per_s += 32e9/s' explain bus --bits 16 --transfers_per_s 32e9 --all

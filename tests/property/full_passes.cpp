@@ -85,7 +85,7 @@ TEST_CASE("Llama 8B on 8 A100: the largest rate is the one that a simulation rea
   const lengths w{2048, 512, 2048};
   const sim::step_time kernels = sim::predicted_step(a.d, a.calibration);
   const sim::step_time pass = [&](const sim::pass& p) {
-    return kernels(p) * (p.prompts > 0 ? a.calibration.engine.prompt_time : 1.0);
+    return kernels(p) * (p.prompts > 0 ? a.calibration.engine.prefill_step_factor : 1.0);
   };
   pm::service_load l{.input_tokens = w.input, .output_tokens = w.output};
   l.arrivals = pm::open_loop{1000.0 * pm::request_per_s};

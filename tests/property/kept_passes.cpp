@@ -26,7 +26,7 @@ struct forgetful : private pm::calibrated {
   using hooks = pm::policy_hooks<forgetful, pm::policy_hook::estimate, pm::policy_hook::time,
                                  pm::policy_hook::mixed_attention_time,
                                  pm::policy_hook::elementwise_kernels, pm::policy_hook::cpu_time,
-                                 pm::policy_hook::rank_wait, pm::policy_hook::step_time,
+                                 pm::policy_hook::rank_wait, pm::policy_hook::step_time_factor,
                                  pm::policy_hook::engine, pm::policy_hook::require_target>;
 
   explicit forgetful(const pm::calibrated& c) : pm::calibrated(c) {}
@@ -42,7 +42,7 @@ struct forgetful : private pm::calibrated {
   using pm::calibrated::price;
   using pm::calibrated::rank_wait;
   using pm::calibrated::selects;
-  using pm::calibrated::step_time;
+  using pm::calibrated::step_time_factor;
   using pm::calibrated::time;
   using pm::calibrated::vector_rate;
 };

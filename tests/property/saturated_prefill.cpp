@@ -159,7 +159,8 @@ prefill_shares asked_of(std::uint64_t seed, long n, const Ask& ask) {
     const service s = random_service(x);
     const auto policy = policy_of(s);
     if (!policy) continue;
-    ask(x, s, *policy, policy->engine.prompt_time * seconds_of_a_prompt(s, *policy), shares);
+    ask(x, s, *policy, policy->engine.prefill_step_factor * seconds_of_a_prompt(s, *policy),
+        shares);
   }
   return shares;
 }

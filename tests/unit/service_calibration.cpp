@@ -64,12 +64,12 @@ TEST_CASE("service calibration: pass_time multiplies kernels and links, and not 
           "[calibrated]") {
   const pm::iteration i{.batch = 64, .context = 4096};
   pm::calibrated slow = shipped();
-  slow.engine.step_time = 1.5;
+  slow.engine.step_time_factor = 1.5;
   const pm::estimate alone = step(llama(), i, shipped()), slower = step(llama(), i, slow);
   const double host = alone.terms["host"].value();
   CHECK(host > 0.0);
   CHECK_THAT(slower.time.value(), WithinRel(1.5 * (alone.time.value() - host) + host, 1e-12));
-  slow.engine.step_time = 1.0;
+  slow.engine.step_time_factor = 1.0;
   CHECK(step(llama(), i, slow).time == alone.time);
 }
 
@@ -86,18 +86,18 @@ TEST_CASE("service calibration: runs as predicted move nothing", "[calibrated]")
 
 TEST_CASE("service calibration: a synthetic service is found again", "[calibrated]") {
   pm::service_numbers own{};
-  own[at(step_time)] = 0.12;
+  own[at(step_time_factor)] = 0.12;
   own[at(step_cpu_time)] = 400e-6;
   own[at(sequence_cpu_time)] = 12e-6;
-  own[at(prompt_time)] = -0.2;
+  own[at(prefill_step_factor)] = -0.2;
   const auto runs = runs_of(pm::shift_profile(shipped().engine, own));
   const auto found = pm::calibrate_service(runs, shipped(), spread);
   for (std::size_t j = 0; j < pm::service_parameters; ++j) {
     CAPTURE(pm::name_of(static_cast<pm::service_parameter>(j)), found.posterior.shift[j]);
     CHECK(std::abs(found.posterior.shift[j] - own[j]) <= 2.0 * found.posterior.standard_error[j]);
   }
-  CHECK(found.variance_removed[at(step_time)] > 0.8);
-  CHECK_THAT(found.posterior.shift[at(step_time)], WithinAbs(0.12, 0.03));
+  CHECK(found.variance_removed[at(step_time_factor)] > 0.8);
+  CHECK_THAT(found.posterior.shift[at(step_time_factor)], WithinAbs(0.12, 0.03));
   double before = 0.0, after = 0.0;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     CHECK(std::abs(*found.token_after[i]) < 0.02);
@@ -115,8 +115,8 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
 }
 
 TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]") {
-  // Without a host a token takes step_time x its kernels, a straight line of logarithms: with equal
-  // noise and prior the posterior is halfway, and its variance a half of the prior's.
+  // Without a host a token takes step_time_factor x its kernels, a straight line of logarithms:
+  // with equal noise and prior the posterior is halfway, and its variance a half of the prior's.
   pm::calibrated calibration = shipped();
   calibration.engine.step_cpu_time = calibration.engine.sequence_cpu_time = pm::duration<>{};
   pm::service_residual_sigma only{.of = {0.1}, .token_noise = 0.1, .first_token_noise = 0.1};
@@ -125,9 +125,10 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   const pm::serving_estimate s = serving(llama(), alone, calibration);
   const pm::service_run run{llama(), alone, std::exp(0.08) * s.itl, {}};
   const auto found = pm::calibrate_service(std::span(&run, 1), calibration, only);
-  CHECK_THAT(found.posterior.shift[at(step_time)], WithinRel(0.04, 1e-3));
-  CHECK_THAT(found.posterior.standard_error[at(step_time)], WithinRel(0.1 / std::sqrt(2.0), 1e-3));
-  CHECK_THAT(found.variance_removed[at(step_time)], WithinRel(0.5, 1e-3));
+  CHECK_THAT(found.posterior.shift[at(step_time_factor)], WithinRel(0.04, 1e-3));
+  CHECK_THAT(found.posterior.standard_error[at(step_time_factor)],
+             WithinRel(0.1 / std::sqrt(2.0), 1e-3));
+  CHECK_THAT(found.variance_removed[at(step_time_factor)], WithinRel(0.5, 1e-3));
   CHECK(found.posterior.shift[at(step_cpu_time)] == 0.0);
   CHECK(found.variance_removed[at(step_cpu_time)] == 0.0);
   // Around one more such run: its noise, and what is open of the factor.
@@ -135,7 +136,7 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   CHECK_FALSE(found.first_token_after.front());
   // Two such runs move it two thirds of the way; around a third one, the noise and what is open then.
   const auto twice = pm::calibrate_service(std::vector{run, run}, calibration, only);
-  CHECK_THAT(twice.posterior.shift[at(step_time)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
+  CHECK_THAT(twice.posterior.shift[at(step_time_factor)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.covariance[0][0], WithinRel(0.01 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(4.0 / 3.0), 1e-3));
 }
@@ -241,7 +242,7 @@ TEST_CASE("service calibration: a run over more ranks than the fabric joins coun
   const auto found = pm::calibrate_service(std::span(&run, 1), shipped(), spread);
   REQUIRE(!found.feasible_before.front());
   CHECK_THAT(*found.token_before.front(), WithinAbs(std::log(1.1), 1e-9));
-  CHECK(found.posterior.shift[at(step_time)] > 0.0);
+  CHECK(found.posterior.shift[at(step_time_factor)] > 0.0);
 }
 
 TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
@@ -263,13 +264,13 @@ TEST_CASE("service calibration: limits and outliers", "[calibrated]") {
   for (pm::service_run& r : runs) r.itl = 0.7 * *r.itl;
   const auto quick = pm::calibrate_service(runs, shipped(), spread);
   CHECK(quick.posterior.engine.step_cpu_time.value() >= 0.0);
-  CHECK(quick.posterior.shift[at(step_time)] < -0.1);
+  CHECK(quick.posterior.shift[at(step_time_factor)] < -0.1);
   // One bad run of twelve, three times as slow, moves the factor by less than its error.
   runs = runs_of(shipped().engine);
   runs[5].itl = 3.0 * *runs[5].itl;
   const auto odd = pm::calibrate_service(runs, shipped(), spread);
-  CHECK(std::abs(odd.posterior.shift[at(step_time)]) <
-        1.5 * odd.posterior.standard_error[at(step_time)]);
+  CHECK(std::abs(odd.posterior.shift[at(step_time_factor)]) <
+        1.5 * odd.posterior.standard_error[at(step_time_factor)]);
   CHECK(*odd.token_after[5] > 0.9);
 }
 

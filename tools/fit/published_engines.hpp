@@ -181,7 +181,7 @@ struct request_numbers {
   static constexpr void put(pm::basic_engine_profile<T>& e, const std::array<T, count>& v) {
     e.request_cpu_time = v[0] * pm::ms;
     e.request_iterations = v[1];
-    e.prompt_time = v[2];
+    e.prefill_step_factor = v[2];
     if constexpr (count > 3) e.run_start = v[3] * pm::ms;
   }
   template <pm::Scalar T>

@@ -294,7 +294,8 @@ std::string alternatives_text(const planned& p) {
 
 std::string headroom_text(const planned& p) {
   if (!p.headroom) return {};
-  if (p.headroom->factor == 1.0) return cat("Headroom: none; ", p.headroom->beyond, ".\n");
+  if (p.headroom->factor == 1.0)
+    return wrapped(cat("Headroom: none; ", p.headroom->beyond, "."), 0);
   const pm::service_load& l = p.request.load;
   const double f = p.headroom->factor;
   const double users = l.is_closed() ? std::floor(l.concurrency() * f) : 0.0;
@@ -302,8 +303,9 @@ std::string headroom_text(const planned& p) {
       l.is_closed() ? cat(fixed(users, 0), " concurrent requests")
                     : cat(pm::detail::significant(l.rate().value() * f, 3), " requests/s");
   const double more = l.is_closed() ? users / l.concurrency() : f;
-  return cat("Headroom: ", up_to, " (", with_sign(more - 1.0), "), then ", p.headroom->beyond,
-             ".\n");
+  return wrapped(
+      cat("Headroom: ", up_to, " (", with_sign(more - 1.0), "), then ", p.headroom->beyond, "."),
+      0);
 }
 
 /// The p99 of row 1, where targets apply to means.

@@ -251,7 +251,7 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
         cat(shown, " of ", n, " points",
             most < n ? ", without those within 1 % of the previous one" : "", "; --json has all");
   if (narrowed) notes += cat(notes.empty() ? "" : "; ", "more columns: --wide");
-  return notes.empty() ? s : cat(s, "  (", notes, ")\n");
+  return notes.empty() ? s : s + wrapped(cat("(", notes, ")"), 2);
 }
 
 /// The source GPUs of the rows that are marked.

@@ -171,7 +171,10 @@ similar_requests::similar_requests(const query& asked, const json& object,
       object_(object),
       base_(asked, object_, profile),
       calibration_(calibration_of_request(asked, base_, mode_in(object))),
-      profile_(profile) {}
+      profile_(profile) {
+  // A changed accelerator has another name, and keeps the efficiencies of the original.
+  if (calibration_) calibration_->calibration.target = {};
+}
 outcome<> similar_requests::operator()(const json& object) const {
   const request r(asked_, object, profile_);
   return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);

@@ -15,8 +15,7 @@ struct model {
   static constexpr const char* name = "model";
   static constexpr profile_part part = profile_part::none;
   static constexpr const char* help =
-      "Parameters, weights, KV cache and recurrent state of a model, and the accelerators it fits "
-      "on";
+      "Parameters, weights, KV cache and recurrent state of a model; where it fits";
   static std::vector<key> keys() {
     return {model_key(),
             format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")

@@ -18,7 +18,8 @@ struct serving {
   static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
-      "TTFT, ITL and throughput of a model under load, with percentiles in predictions; goodput "
+      "TTFT, ITL and throughput of a model under load: means, and percentiles of a prediction; "
+      "goodput "
       "counts the requests within ttft_limit_s, all or none by the mean ITL";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};

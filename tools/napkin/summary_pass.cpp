@@ -244,7 +244,7 @@ void finish(summary_part& part, const groups& all, const pm::accelerator& device
 class predicted_groups {
  public:
   predicted_groups(const pm::calibrated& c, double times) : times_(times) {
-    if (c.step_time()) factor_ = *c.step_time();
+    if (c.step_time_factor()) factor_ = *c.step_time_factor();
   }
 
   void add(const pm::basic_operator<double>& o, double all_s, const law_parts& law) {

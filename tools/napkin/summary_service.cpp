@@ -343,7 +343,7 @@ summary_part prefill_of_pool(const served_load& x, const screen_calibration& pol
   part.name = "prefill pool: TTFT";
   part.what = iteration_text(prompt) + pool_text(d.prefill, mixed);
   if (policy) {
-    const double passes = part.time_s, engine = policy->engine.prompt_time;
+    const double passes = part.time_s, engine = policy->engine.prefill_step_factor;
     add_step(part, {prefill_overhead, cat("(", digits(engine), " - 1) x ", time_text(passes)),
                     (engine - 1.0) * passes, prefill_overhead});
     add_step(part, {"CPU per request", "", policy->engine.request_cpu_time.value(), by_host});

@@ -1,4 +1,4 @@
-// Time of attention as kernels run it: tiles over SMs, splits, L2 residency, and exponentials.
+// Time of attention kernels: tiles over SMs, splits of the context, L2 residency, exponentials.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -10,7 +10,7 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Machine parameters, its attention parameters, and the kernels that run on it.
+/// Parameters of one accelerator model and of the attention kernels that run on it.
 template <Scalar T = double>
 struct basic_attention_calibration {
   basic_machine_parameters<T> machine{};
@@ -26,35 +26,35 @@ struct basic_attention_calibration {
 };
 using attention_calibration = basic_attention_calibration<>;
 
-/// Achieved DRAM bandwidth of attention over that of GEMMs; it reads long rows and writes almost
-/// nothing. One value for all machines, chosen with all of their rows in view.
+/// DRAM bandwidth of attention / DRAM bandwidth of GEMMs. Attention reads long rows and writes
+/// almost nothing. One value for all machines, chosen on the measurements of all of them.
 inline constexpr double attention_dram_gain = 1.06;
 
 namespace detail {
 
-/// Calibration by reference, so that frequent calls copy nothing.
+/// References to the parts of a calibration, so that frequent calls copy nothing.
 template <Scalar T>
 struct attention_calibration_view {
   const basic_machine_parameters<T>& machine;
   const basic_attention_parameters<T>& attention;
   const basic_attention_kernels<T>& kernels;
 
-  /// Bandwidth of bytes that the previous run left in L2.
+  /// L2 bandwidth for data that the previous run left in L2.
   constexpr const bandwidth<T>& l2_bandwidth() const {
     return required("l2_bandwidth",
                     attention.l2_bandwidth ? attention.l2_bandwidth : machine.l2_bandwidth);
   }
 };
 
-/// Time to move bytes, and the bytes that come from DRAM.
+/// Time of memory traffic, and its bytes from DRAM.
 template <Scalar T>
 struct warm_memory {
   duration<T> time{};
   bytes<T> from_dram{};
 };
 
-/// Time to move `moved` bytes of a working set of `distinct` ones. The share left in L2 by the
-/// previous run comes from there, no slower than from DRAM; the rest comes from DRAM.
+/// Time of `moved` bytes of memory traffic on `distinct` different bytes. The share that the
+/// previous run left in L2 is read from L2, no slower than from DRAM. The rest is read from DRAM.
 template <Scalar T>
 constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
                                         const attention_calibration_view<T>& c,
@@ -72,7 +72,7 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
           cold};
 }
 
-/// Time of a kernel, and its DRAM traffic.
+/// Time of an attention kernel, and its bytes from DRAM.
 template <Scalar T>
 struct attention_time {
   duration<T> time{};
@@ -94,7 +94,7 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   const T sms = positive("sms", a.sms).value();
   const decode_splits<T> split = splits_of(w, k, sms);
   const T& splits = split.count;
-  const T blocks_per_sm = blocks_per_sm_of(a, k, sms);  // share what an SM does
+  const T blocks_per_sm = blocks_per_sm_of(a, k, sms);  // blocks on one SM share its rates
   const T waves = named("waves", T(ceil(T(split.tiles * splits / (sms * blocks_per_sm)))));
 
   const T elements = split.chunk * decode_block_tokens * (w.head_dim + value_dim);
@@ -127,8 +127,8 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   return {named("time", fixed_time + combined), memory.from_dram};
 }
 
-/// Time of a query-key pair on one SM: two multiplications on the matrix units, and an exponential,
-/// which some kernels overlap with them.
+/// Time of one query-key pair on one SM: multiplications with key and value on the matrix units,
+/// and an exponential. Some kernels overlap the exponential with the multiplications.
 template <Scalar T>
 constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
                                 const attention_calibration_view<T>& c, const T& sms) {
@@ -145,14 +145,14 @@ constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_atten
                                            : matrix_time + exponential);
 }
 
-/// Elements of the new keys and values of a layer.
+/// Number of elements of the new keys and values of one layer.
 template <Scalar T>
 constexpr T new_elements(const basic_attention_prefill<T>& w) {
   return w.batch * w.tokens * w.kv_heads * (w.head_dim + w.value_width());
 }
 
-/// Time to convert queries, new keys and new values for a low-precision cache: two kernels, and
-/// each element's cycles.
+/// Time to convert queries, new keys and new values for an 8-bit KV cache: two kernels, and SM
+/// cycles for each element.
 template <Scalar T>
 constexpr duration<T> conversion_time(const basic_accelerator<T>& a,
                                       const basic_attention_prefill<T>& w,
@@ -162,7 +162,7 @@ constexpr duration<T> conversion_time(const basic_accelerator<T>& a,
                                              positive("vector.clock", a.vector.clock.quantity());
 }
 
-/// Time to write the rows of every split and to combine them in another kernel.
+/// Time to write the partial results of each split, and to combine them in another kernel.
 template <Scalar T>
 constexpr duration<T> combining_time(const basic_accelerator<T>& a,
                                      const basic_attention_prefill<T>& w,
@@ -197,7 +197,8 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   const T waiting_share = tiles.uniform * (ceil(waves) - waves) +
                           (1.0 - tiles.uniform) * k.tail * scalar_min(T(1.0), waves);
   const duration<T> tail = waiting_share * longest;
-  // New keys and values are read and stored by a kernel of its own, and read back.
+  // A separate kernel reads the new keys and values and writes them to the cache; attention reads
+  // them back.
   const bytes<T> new_bytes = new_elements(w) * bytes_of(w.format);
   const bytes<T> distinct = needs.dram.total() + new_bytes;
   const auto memory = warm_memory_of(a, c, needs.dram.total(), distinct, conditions.cache);
@@ -220,7 +221,7 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   return {named("time", fixed_time + overlapped), memory.from_dram + stored.from_dram};
 }
 
-/// Estimate of an attention kernel, with its terms and its shares of the peaks.
+/// Time of an attention kernel, with its breakdown and shares of the peaks.
 template <Scalar T, class Attention>
 constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a, const Attention& w,
                                                   const basic_attention_calibration<T>& c,
@@ -231,7 +232,7 @@ constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a,
       a, w, needs, attention_calibration_view<T>{c.machine, c.attention, c.kernels}, conditions,
       e.terms);
   e.time = t.time;
-  e.limiter = e.terms.limiting(2);  // blocks or tiles, memory
+  e.limiter = e.terms.limiting(2);  // the first two: blocks or tiles, and memory
   e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
   e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
   return e;
@@ -239,17 +240,21 @@ constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a,
 
 }  // namespace detail
 
-/// Time of decode attention. A group of heads fills a part of a tile; the context is split into
-/// whole blocks while thread blocks are free; then blocks and memory overlap partly.
-/// Source: the shape of the kernels (Dao et al., "Flash-Decoding", 2023; Dao, "FlashAttention-2",
-/// 2023; flash_api.cpp num_splits_heuristic), fitted to AIConfigurator's published latencies.
-/// Leaves out: contexts of unequal length in a batch, page-table latency, power.
-/// Errors: as demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; bandwidth
-/// of the L2 not known. The calibration is valid already: see calibrated_for.
-/// Order: a longer context, window or larger batch never takes less time, with two exceptions.
-/// Fewer splits may take less, by less than half. Batches beyond `scheduled_sequences` save its
-/// metadata, 20 us at 993 on FlashAttention-3 (docs/laws/calibrated_attention.md).
-/// Tests: by hand, term by term; this order; published latencies of five accelerators.
+/// Time of decode attention. The query heads that share a KV head fill part of a tile. The context
+/// is split into whole blocks of keys as long as thread blocks are free. Then computation and
+/// memory traffic overlap partly.
+/// Sources: the structure of the kernels: Dao et al., "Flash-Decoding", 2023; Dao,
+/// "FlashAttention-2", 2023; flash-attention, flash_api.cpp, num_splits_heuristic. The parameters
+/// are fitted to AIConfigurator's published latencies.
+/// Leaves out: contexts of different length in a batch, latency of page tables, power.
+/// Errors: those of demand_of(attention_decode); an accelerator without sms, clock, L2 or DRAM; an
+/// L2 bandwidth that is not known. The calibration itself is not checked here; calibrated_for makes
+/// valid ones.
+/// Order: a longer context, a longer window or a larger batch never takes less time, with two
+/// exceptions. Fewer splits may take less, by less than half. Batches above `scheduled_sequences`
+/// save their metadata: 20 us at 993 sequences on FlashAttention-3
+/// (docs/laws/calibrated_attention.md).
+/// Tests: each part computed by hand; this order; published latencies of five accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,
@@ -258,19 +263,20 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return detail::estimate_of_attention(a, w, c, conditions);
 }
 
-/// Time of prefill attention: waves of tiles with a tail of the longest ones, then memory,
-/// overlapped where another block computes meanwhile. A library with partial_row_cycles splits the
-/// keys where SMs are free.
+/// Time of prefill attention: waves of tiles, with a tail of the longest ones, and memory traffic.
+/// They overlap if another thread block computes meanwhile. Kernels with partial_row_cycles split
+/// the keys if SMs are free.
 /// Sources: Dao, "FlashAttention-2", 2023, section 3; Shah et al., "FlashAttention-3", 2024,
-/// section 3.1 (exponentials concurrent with matrix units). The dependence on head_dim comes from
-/// the two rates, not from a fit: with the H100's matrix_share it gives figure 5 of the latter at
-/// 64, 128 and 256.
+/// section 3.1 (exponentials concurrent with matrix units). The dependence on head_dim follows from
+/// the matrix and exponential rates, not from a fit. With the H100's matrix_share it gives figure 5
+/// of the latter at head_dim 64, 128 and 256.
 /// Order: a longer prefill, past or window or a larger batch never takes less time, with two
 /// exceptions. A second row of tiles after a split one may take some 7 % less. Another number of
 /// splits may take up to three quarters less (docs/laws/calibrated_attention.md).
-/// Leaves out: power, unequal lengths in a batch. Errors: as demand_of(attention_prefill); as
-/// calibrated decode.
-/// Tests: by hand; this order; figure 5 of FlashAttention-3 to 10 % at 64, 128 and 256.
+/// Leaves out: power; prefills of different length in a batch.
+/// Errors: those of demand_of(attention_prefill) and of calibrated decode attention.
+/// Tests: each part computed by hand; this order; figure 5 of FlashAttention-3 to 10 % at head_dim
+/// 64, 128 and 256.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,

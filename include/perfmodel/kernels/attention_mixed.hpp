@@ -1,4 +1,4 @@
-// Attention of a batch with prefill chunks and decodes in one kernel.
+// Time of one attention kernel that computes prefill chunks and decodes of a batch.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -8,15 +8,16 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Parameters of the mixed attention kernel on one machine.
+/// Parameters of the mixed attention kernel (prefill chunks and decodes) on one accelerator model.
 template <Scalar T = double>
 struct basic_mixed_attention_parameters {
-  duration<T> floor{};         ///< fixed time of a call
+  duration<T> floor{};         ///< fixed time of one kernel
   duration<T> tile_latency{};  ///< start, first load and end of one tile
-  /// time of a tile without rows: a decode has one row, the grid has a chunk's
+  /// time of an empty tile: the grid gives each decode, which has one row, as many tiles as a chunk
   duration<T> idle_tile{};
-  T matrix_share = T(1.0);  ///< share of the dense peak, exponentials and loads included
-  T tail{};                 ///< share of the longest tile spent waiting at the end
+  /// share of the dense matrix peak, with exponentials and loads included
+  T matrix_share = T(1.0);
+  T tail{};  ///< idle time at the end of the kernel / time of its longest tile
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -29,6 +30,7 @@ struct basic_mixed_attention_parameters {
 };
 using mixed_attention_parameters = basic_mixed_attention_parameters<>;
 
+/// Parameters of one accelerator model and of the mixed attention kernel on it.
 template <Scalar T = double>
 struct basic_mixed_attention_calibration {
   basic_machine_parameters<T> machine{};
@@ -42,17 +44,17 @@ struct basic_mixed_attention_calibration {
 };
 using mixed_attention_calibration = basic_mixed_attention_calibration<>;
 
-/// Query rows of a tile and keys of its step. Source: flash-attention 2,
-/// flash_fwd_launch_template.h, run_mha_fwd_splitkv_dispatch, which a paged cache takes: kBlockM
-/// 64, kBlockN 128 at head_dim 128.
+/// Query rows of a tile, and keys in one step of its main loop: kBlockM 64 and kBlockN 128 at
+/// head_dim 128. Source: flash-attention 2, flash_fwd_launch_template.h,
+/// run_mha_fwd_splitkv_dispatch; paged KV caches take this path.
 inline constexpr double mixed_tile_rows = 64.0;
 inline constexpr double mixed_step_keys = 128.0;
 
 namespace detail {
 
-/// Number of DRAM reads of a decode's keys. Heads are the slowest index of the grid: where the
-/// tiles of all sequences fill the SMs, the heads of a group run in sequence. They find their keys
-/// in L2 only if the keys of all sequences fit there.
+/// Number of times that decodes read each key from DRAM. Query heads are the slowest index of the
+/// grid: if the tiles of all sequences fill the SMs, the heads of a group run in sequence. They
+/// find their keys in L2 only if the keys of all sequences fit there.
 template <Scalar T>
 constexpr T key_reads(const basic_accelerator<T>& a, const basic_attention_decode<T>& w) {
   const T group = w.query_heads / w.kv_heads;
@@ -66,21 +68,23 @@ constexpr T key_reads(const basic_accelerator<T>& a, const basic_attention_decod
 
 }  // namespace detail
 
-/// Time of a prefill chunk and decodes in one FlashAttention-2 kernel. A decode is a tile of one
-/// row with a whole tile's time, no context is split, and tiles share the SMs.
+/// Time of a prefill chunk and decodes in one FlashAttention-2 kernel. A decode's query is a tile
+/// of one row that takes the time of a whole tile. No context is split, and the tiles share the
+/// SMs.
 ///
 ///     time = floor + sqrt(tiles^2 + memory^2)
 ///     tiles = max(longest, (sum of tiles) / SMs + tail x longest x min(1, tiles / SMs))
 ///     a tile = tile_latency + steps x step
 ///     step = (2 x 64 x 128 (head_dim + value_dim) FLOP) / (share x peak / SMs)
 ///
-/// Sources: flash-attention 2 (above); Dao, "FlashAttention-2", 2023; the overlap and the tail are
-/// this project's own.
-/// Leaves out: head dimensions other than 128, which were not measured; contexts of unequal length;
+/// Sources: flash-attention 2, flash_fwd_launch_template.h; Dao, "FlashAttention-2", 2023. The
+/// formulas of overlap and tail are this project's own.
+/// Leaves out: a head_dim other than 128, which was not measured; contexts of different length;
 /// prefill tokens already in L2.
-/// Errors: as demand_of of both; an accelerator without sms, L2 or DRAM; a calibration out of its
-/// limits.
-/// Tests: one tile by hand; published latencies of RTX PRO 6000; never quicker than its bound.
+/// Errors: those of demand_of for the prefill and for the decodes; an accelerator without sms, L2
+/// or DRAM; a calibration outside its limits.
+/// Tests: one tile computed by hand; published latencies of RTX PRO 6000; never faster than the
+/// roofline.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& prefill,
@@ -98,7 +102,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   const duration<T> step =
       named("time of a step", step_flop / (p.matrix_share * peak(a, prefill_demand.format) / sms));
 
-  const T rows = ceil(T(prefill.tokens / mixed_tile_rows));  // of tiles, of one head
+  const T rows = ceil(T(prefill.tokens / mixed_tile_rows));  // rows of tiles of one head
   const T prefill_tiles = prefill.batch * prefill.query_heads * rows;
   const T decode_tiles = named("decode tiles", T(decodes.batch * decodes.query_heads));
   const T mean_steps =

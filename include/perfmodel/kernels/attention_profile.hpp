@@ -1,5 +1,5 @@
-// Calibration of attention: libraries of kernels, their tiles and splits, and a machine's
-// parameters.
+// Calibration of attention: kernel libraries with their tiles and splits, and parameters of an
+// accelerator model.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -12,32 +12,37 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Work division and costs of one library of attention kernels. The division, `block_memory` and
-/// the three flags are read in its source; `tail` follows from the order of its tiles. The costs
-/// are fitted, at most five for one library.
+/// Work division and costs of the attention kernels of one library. The work division,
+/// `block_memory` and the three flags are read in the library's source. `tail` follows from the
+/// order of its tiles. The costs are fitted, at most five for one library.
 template <Scalar T = double>
 struct basic_attention_kernels {
   label name{};
-  T max_splits = T(1.0);     ///< most parts of one sequence's context
-  T blocks_per_sm = T(1.0);  ///< thread blocks per SM that decode is split for
-  std::optional<bytes<T>>
-      block_memory{};       ///< shared memory of a thread block, which limits the blocks per SM
-  T decode_rows = T(64.0);  ///< query rows that a decode tile computes, however few a group has
-  T tile_rows = T(64.0);    ///< query rows of a prefill tile
-  T tile_keys = T(1.0);     ///< keys of a tile's step; a row of tiles sees whole steps
-  T tail = T(0.65);         ///< share of the longest tile spent waiting at the end
-  bool overlaps_memory = false;       ///< one block computes while another loads and stores
+  T max_splits = T(1.0);     ///< largest number of parts into which a context is split
+  T blocks_per_sm = T(1.0);  ///< thread blocks per SM that the split of decodes aims at
+  /// shared memory of a thread block, which limits the blocks per SM
+  std::optional<bytes<T>> block_memory{};
+  /// query rows that a decode tile computes, even if fewer heads share the KV head
+  T decode_rows = T(64.0);
+  T tile_rows = T(64.0);  ///< query rows of a prefill tile
+  T tile_keys = T(1.0);   ///< keys per step of a prefill tile; a tile computes whole steps
+  T tail = T(0.65);       ///< idle time at the end of a prefill kernel / time of its longest tile
+  bool overlaps_memory = false;       ///< one thread block computes while another loads and stores
   bool overlaps_exponential = false;  ///< exponentials overlap with the matrix units
-  bool reorders_heads = false;        ///< grouped queries are reordered into one tile
-  T kernel_cycles{};                  ///< SM cycles of a further kernel: combining, reordering
-  T split_cycles{};                   ///< SM cycles to combine one more split
-  /// SM cycles to write and combine a row of one split, where prefill is split
+  bool reorders_heads = false;  ///< an extra kernel reorders the heads of a group into one tile
+  /// SM cycles of each extra kernel: combination of splits, reordering of heads
+  T kernel_cycles{};
+  T split_cycles{};  ///< SM cycles to combine each split after the first
+  /// SM cycles to write and combine one query row of one split; absent: prefill is not split
   std::optional<T> partial_row_cycles{};
-  duration<T> sequence_cost{};          ///< scheduling metadata, per sequence of a decode batch
-  T scheduled_sequences{};              ///< largest batch that is scheduled ahead
-  duration<T> low_precision_kv_time{};  ///< one conversion kernel of an 8-bit KV cache
-  T low_precision_element_cycles{};     ///< SM cycles per element in the conversion, in prefill
-  T low_precision_kv_matrix = T(1.0);   ///< matrix share with an 8-bit KV cache over that without
+  duration<T> sequence_cost{};  ///< time of scheduling metadata, per sequence of a decode batch
+  T scheduled_sequences{};      ///< largest decode batch that has scheduling metadata
+  /// time of one kernel that converts for an 8-bit KV cache
+  duration<T> low_precision_kv_time{};
+  /// SM cycles per element to convert a prefill for an 8-bit KV cache
+  T low_precision_element_cycles{};
+  /// matrix rate of prefill with an 8-bit KV cache / rate with a 16-bit one
+  T low_precision_kv_matrix = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -64,15 +69,18 @@ struct basic_attention_kernels {
 };
 using attention_kernels = basic_attention_kernels<>;
 
-/// Attention parameters of one accelerator, in addition to its machine profile.
+/// Attention parameters of one accelerator model, in addition to its machine profile.
 template <Scalar T = double>
 struct basic_attention_parameters {
-  duration<T> floor{};  ///< fixed time of a call, the KV write included
+  duration<T> floor{};  ///< fixed time of attention, with the KV-cache write
   /// start, first load and end of a thread block on an otherwise idle SM
   duration<T> tile_latency{};
-  frequency<T> element_rate{};  ///< KV elements per second of an SM, for a tile of 64 queries
-  T matrix_share = T(1.0);      ///< share of the dense peak in prefill; above 1 where clocks boost
-  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};  ///< absent: the machine's
+  /// KV elements per second of one SM, for a tile of 64 query rows
+  frequency<T> element_rate{};
+  /// share of the dense matrix peak in prefill; above 1 if clocks exceed the data sheet
+  T matrix_share = T(1.0);
+  /// L2 bandwidth of attention; absent: that of the machine profile
+  std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -87,23 +95,24 @@ using attention_parameters = basic_attention_parameters<>;
 
 using attention_profile = fitted_profile<attention_parameters>;
 
-// Work division of attention kernels: keys and values over idle SMs, prefills into tiles.
+// Work division of attention kernels: contexts of decodes over idle SMs, prefills into tiles.
 
-/// Tokens of a block of keys and values in decode. Source: flash-attention, hdim 128, split kernel.
+/// Tokens in one block of keys and values of decode. Source: flash-attention, the split-KV kernel
+/// at head_dim 128.
 inline constexpr double decode_block_tokens = 128.0;
-/// Query rows of a decode tile; a group of heads fills a part of it.
+/// Query rows of a decode tile. The query heads that share a KV head fill part of it.
 inline constexpr double decode_tile_rows = 64.0;
 
 namespace detail {
 
-/// Split of contexts by a decode kernel: a tile for each sequence and KV head, split into as many
-/// parts of whole blocks as thread blocks are free, whatever the cost of combining.
+/// Split of contexts by a decode kernel. Each sequence and KV head has a tile. It is split into
+/// parts of whole blocks as long as thread blocks are free; kernels ignore the cost of combining.
 template <Scalar T>
 struct decode_splits {
   T tiles{};              ///< tiles before the split
-  T concurrent_blocks{};  ///< thread blocks that run at once
-  T chunk{};              ///< KV blocks of a split
-  T count{};              ///< splits of one context
+  T concurrent_blocks{};  ///< thread blocks that run at the same time on all SMs
+  T chunk{};              ///< blocks of keys and values in one split
+  T count{};              ///< number of splits of one context
 };
 
 template <Scalar T>
@@ -122,8 +131,9 @@ constexpr decode_splits<T> splits_of(const basic_attention_decode<T>& w,
           named("splits", scalar_max(T(1.0), T(ceil(T(blocks / chunk)))))};
 }
 
-/// Thread blocks of a decode kernel that run on one SM at once, limited by its shared memory.
-/// Without a stated shared memory it is the number that the kernel assumes.
+/// Thread blocks of an attention kernel that run on one SM at the same time, limited by shared
+/// memory. If an accelerator does not state its shared memory, the number is the kernel's
+/// blocks_per_sm.
 template <Scalar T>
 constexpr T blocks_per_sm_of(const basic_accelerator<T>& a, const basic_attention_kernels<T>& k,
                              const T& sms) {
@@ -133,14 +143,15 @@ constexpr T blocks_per_sm_of(const basic_accelerator<T>& a, const basic_attentio
   return scalar_max(T(1.0), scalar_min(k.blocks_per_sm, blocks_in_memory));
 }
 
-/// Query rows of a layer in tiles of one head each. With a causal mask the last rows see most
-/// columns.
+/// Tiles of one prefill layer; each has rows of one head. With a causal mask the last rows have the
+/// most keys.
 template <Scalar T>
 struct prefill_tiles {
-  T count{};            ///< number over all heads
+  T count{};            ///< number of tiles, all sequences and heads
   T mean_pairs{};       ///< query-key pairs of the mean tile
-  T longest_columns{};  ///< keys that the longest row of tiles sees
-  T uniform{};          ///< 1 where all tiles take equally long: one row of them, or no mask
+  T longest_columns{};  ///< keys of the last row of tiles, which has the most
+  /// 1 if all tiles take the same time (one row of tiles, or no causal mask), else 0
+  T uniform{};
 };
 
 template <Scalar T>
@@ -148,7 +159,7 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
                                     const basic_attention_kernels<T>& k) {
   using math::ceil;
   const T& rows = k.tile_rows;
-  const T step = scalar_max(rows, k.tile_keys);  // of keys, from one row of tiles to the next
+  const T step = scalar_max(rows, k.tile_keys);  // keys from one row of tiles to the next
   const T row_blocks = ceil(T(w.tokens / rows));
   const T count = named("tiles", T(w.batch * w.query_heads * row_blocks));
   const T padded = row_blocks * rows;
@@ -156,9 +167,9 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
   if (upper(k.tile_keys) > upper(rows)) columns = ceil(T(columns / step)) * step;
   if (!w.causal) return {count, rows * columns, columns, T(1.0)};
   const T mean_past = w.past + (step - 1.0) / 2.0;
-  T pairs = causal_pairs(padded, mean_past);  // of one head
+  T pairs = causal_pairs(padded, mean_past);  // pairs of one head
   if (w.window) {
-    const T seen = *w.window + step;  // by a row, at most
+    const T seen = *w.window + step;  // largest number of keys of a row
     columns = scalar_min(columns, seen);
     pairs = scalar_min(causal_pairs(padded, mean_past, seen), T(padded * seen));
   }
@@ -166,10 +177,11 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
   return {count, uniform * rows * columns + (1.0 - uniform) * pairs / row_blocks, columns, uniform};
 }
 
-/// Parts into which a prefill kernel splits the keys where its tiles, of 128 rows of a group's
-/// queries, do not fill the SMs. It takes as many parts as fit, of at least 128 keys, whatever the
-/// cost of combining. A window leaves a tile its own keys and those before its first row.
-/// Source: FlashInfer, scheduler.cuh.
+/// Number of parts into which a prefill kernel splits the keys if its tiles do not fill the SMs; a
+/// tile has 128 query rows of a group of heads. It takes as many parts as fit the SMs, of at least
+/// 128 keys, and ignores the cost of combining. With a sliding window, a tile reads the keys of its
+/// own rows and of the window before them.
+/// Source: FlashInfer, include/flashinfer/attention/scheduler.cuh.
 template <Scalar T>
 constexpr T prefill_splits(const basic_attention_prefill<T>& w, const basic_attention_kernels<T>& k,
                            const T& sms) {

@@ -1,4 +1,4 @@
-// Time of collectives as libraries run them: protocols, hops, barriers, and launches by the host.
+// Time of collectives in NCCL and serving engines: protocols, hops, barriers, launches by the CPU.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -8,25 +8,26 @@
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-// Calibration of a fabric: eight parameters for one accelerator on it.
+// Calibration of a fabric: eight parameters for each accelerator model on it.
 
 namespace perfmodel::inline v0_3 {
 
-/// Parameters of one accelerator on one fabric. The first five price a communication library's
-/// kernels (NCCL), the last three those of serving engines.
+/// Parameters of one accelerator model on one fabric. The first five are for the kernels of a
+/// communication library (NCCL), the last three for all-reduce kernels of serving engines.
 template <Scalar T = double>
 struct basic_collective_parameters {
   duration<T> launch{};       ///< launch and end of a communication kernel
-  duration<T> hop{};          ///< latency from one rank to the next, in a ring
-  duration<T> simple_wait{};  ///< additional latency before the Simple protocol streams
-  T link_share = T(1.0);      ///< share of the link's one-way bandwidth, in Simple
-  std::optional<T>
-      in_network_share{};  ///< message bytes per second over the link's, where switches add
-  duration<T>
-      engine_all_reduce_floor{};  ///< captured all-reduce kernel with a barrier at either end
-  T engine_all_reduce_share =
-      T(1.0);  ///< share of the link's bandwidth, by loads and stores of such a kernel
-  duration<T> host_launch{};  ///< host time of an all-reduce that is not captured
+  duration<T> hop{};          ///< latency from one rank of a ring to the next
+  duration<T> simple_wait{};  ///< additional latency before data flows in the Simple protocol
+  /// share of the one-way link bandwidth that the Simple protocol reaches
+  T link_share = T(1.0);
+  /// message bytes per second / link bandwidth, if switches sum (NVLS); absent: not measured
+  std::optional<T> in_network_share{};
+  /// least time of an engine's all-reduce kernel in a captured graph, with its two barriers
+  duration<T> engine_all_reduce_floor{};
+  /// share of the link bandwidth that the loads and stores of an engine's kernel reach
+  T engine_all_reduce_share = T(1.0);
+  duration<T> host_launch{};  ///< CPU time of an all-reduce outside captured graphs
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -42,8 +43,8 @@ struct basic_collective_parameters {
 };
 using collective_parameters = basic_collective_parameters<>;
 
-/// Relative costs of NCCL's three protocols. They belong to the library and are equal on every
-/// accelerator of one kind of fabric.
+/// Relative costs of NCCL's three protocols. They are properties of the library, equal for every
+/// accelerator model on one kind of fabric.
 ///
 ///     LL:     every 4 bytes carry a 4-byte flag, few threads; no synchronisation
 ///     LL128:  every 120 of 128 bytes are data; needs links that keep 128 bytes together
@@ -52,15 +53,18 @@ using collective_parameters = basic_collective_parameters<>;
 /// Source: NCCL, src/device/prims_{ll,ll128,simple}.h and enqueue.cc.
 template <Scalar T = double>
 struct basic_collective_protocols {
-  T ll_share = T(1.0);              ///< share of the Simple rate
-  std::optional<T> ll128_share{};   ///< share of the Simple rate, on fabrics with LL128
-  T launch_growth_per_log2_rank{};  ///< growth of a launch, in LL128 and Simple
-  T simple_hop = T(1.0);            ///< a Simple hop over `hop`
-  T copy_rate = T(1.0);  ///< rate of an out-of-place copy of a rank's own part over the Simple rate
-  T in_network_wait = T(1.0);  ///< latency over simple_wait, where switches add
-  T cross_socket_factor =
-      T(1.0);  ///< hop and byte time over those below one socket, where ranks span two
-  std::optional<int> ranks_per_socket{};  ///< absent: one socket
+  T ll_share = T(1.0);  ///< rate of LL / rate of Simple
+  /// rate of LL128 / rate of Simple; absent: the fabric cannot run LL128
+  std::optional<T> ll128_share{};
+  /// relative growth of a launch per log2 of the ranks, in LL128 and Simple
+  T launch_growth_per_log2_rank{};
+  T simple_hop = T(1.0);  ///< latency of a hop in Simple / `hop`
+  /// rate of the copy of a rank's own part / rate of Simple, for out-of-place collectives
+  T copy_rate = T(1.0);
+  T in_network_wait = T(1.0);  ///< additional latency if switches sum / simple_wait
+  /// factor on hop latency and byte time if the ranks span two CPU sockets
+  T cross_socket_factor = T(1.0);
+  std::optional<int> ranks_per_socket{};  ///< ranks on one CPU socket; absent: all ranks
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -76,7 +80,7 @@ struct basic_collective_protocols {
 };
 using collective_protocols = basic_collective_protocols<>;
 
-/// The eight parameters as fitted, and the protocols of the library in the fit.
+/// The eight fitted parameters, and the protocols of the NCCL version that was measured.
 template <Scalar T = double>
 struct basic_collective_profile : fitted_profile<basic_collective_parameters<T>> {
   basic_collective_protocols<T> protocols{};
@@ -90,20 +94,21 @@ struct basic_collective_profile : fitted_profile<basic_collective_parameters<T>>
 using collective_profile = basic_collective_profile<>;
 
 /// Costs of a serving engine's own all-reduce kernels, relative to `engine_all_reduce_floor`.
-/// `largest` as in vLLM's and SGLang's custom_all_reduce.py (max_size); `in_flight` as their
-/// kernels launch, 36 blocks of 512 threads that load 16 bytes each (custom_all_reduce.cuh); the
-/// others are fitted.
+/// Sources: `largest` is max_size in custom_all_reduce.py of vLLM and SGLang. `in_flight` is from
+/// their launches of 36 blocks of 512 threads, each thread loading 16 bytes
+/// (custom_all_reduce.cuh). The other values are fitted.
 template <Scalar T = double>
 struct basic_engine_all_reduce_kernels {
   label name{"barriers"};
-  /// floor over engine_all_reduce_floor: below 1 where flags travel with the data
+  /// least time of this kernel / engine_all_reduce_floor; below 1 if flags travel with the data
   T floor_share = T(1.0);
-  T rank_cost = T(0.0241);                ///< growth of the floor for each rank beyond two
-  T second_barrier = T(1.49);             ///< second floor of the two-shot kernel over the first
-  bytes<T> largest = lift<T>(8.0 * MiB);  ///< longer messages go to NCCL
-  /// bytes of outstanding loads from one peer
+  T rank_cost = T(0.0241);  ///< relative growth of the floor for each rank beyond two
+  /// additional floor of the two-shot kernel / floor of the one-shot kernel
+  T second_barrier = T(1.49);
+  bytes<T> largest = lift<T>(8.0 * MiB);  ///< largest message; longer ones go to NCCL
+  /// bytes that a kernel has outstanding in loads from one peer
   bytes<T> in_flight = lift<T>(36.0 * 512.0 * 16.0 * byte);
-  T floor_latencies = T(3.65);  ///< latencies of such a load in one floor
+  T floor_latencies = T(3.65);  ///< floor / latency of one load from a peer
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -118,24 +123,27 @@ struct basic_engine_all_reduce_kernels {
 };
 using engine_all_reduce_kernels = basic_engine_all_reduce_kernels<>;
 
-/// Cost policy for collective_time from a fitted profile: the quickest of NCCL's three protocols,
-/// of switches that add, and of an engine's own all-reduce kernels, where each can run.
-/// `custom` and `any` follow an engine's choice: for an all-reduce its own kernels up to `largest`
-/// (an even number of ranks, at most 8, with peer access: 2 over PCIe), and NCCL for the rest. An
-/// engine's kernel is limited by the link, or by its outstanding loads (Little's law).
-/// Sources: three protocols, NCCL src/device; the alpha-beta model with hops, Thakur et al. 2005;
-/// vLLM custom_all_reduce.py (sizes, ranks, PCIe, the copy of a message that is not captured);
-/// constants fitted, docs/laws/calibrated_collectives.md.
-/// Leaves out: NCCL's choice where it is not the quickest, other traffic on the link, ranks that
-/// arrive at different times, tuning by environment variables.
-/// Errors: as collective_time. The profile is valid already: see calibrated_for.
-/// Tests: never below wire bytes / link; monotone in bytes; within the published latencies' error.
+/// Cost policy for collective_time, from a fitted profile. The price is that of the fastest method
+/// that can run: NCCL's three protocols, sums in the switches, or an engine's own all-reduce
+/// kernels.
+/// `custom` and `any` follow an engine's choice: its own all-reduce kernels up to `largest` bytes,
+/// and NCCL for the rest. Its kernels need an even number of ranks with peer access: at most 8, or
+/// 2 over PCIe. They are limited by the link, or by their outstanding loads (Little's law).
+/// Sources: protocols: NCCL, src/device. The alpha-beta model with hops: Thakur, Rabenseifner and
+/// Gropp, 2005. Sizes, ranks, PCIe, and the copy of a message outside a captured graph: vLLM,
+/// custom_all_reduce.py. Constants are fitted, docs/laws/calibrated_collectives.md.
+/// Leaves out: NCCL's choice if it is not the fastest, other traffic on the link, ranks that arrive
+/// at different times, tuning by environment variables.
+/// Errors: those of collective_time. The profile itself is not checked here; calibrated_for makes
+/// valid ones.
+/// Tests: never below wire bytes / link bandwidth; monotone in bytes; within the stated error of
+/// published latencies.
 template <Scalar T = double>
 struct basic_calibrated_collectives {
   basic_collective_profile<T> profile{};
   basic_engine_all_reduce_kernels<T> kernels{};
-  std::optional<bandwidth<T>>
-      local_copy{};  ///< rate of a message's copy inside one accelerator, where it is not captured
+  /// bandwidth of the copy of a message in local memory, outside captured graphs
+  std::optional<bandwidth<T>> local_copy{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -145,7 +153,8 @@ struct basic_calibrated_collectives {
     f(field::positive("local_copy"), s.local_copy...);
   }
 
-  /// Whether `best` may choose the algorithm.
+  /// True if collective_implementation and fabric allow the schedule: an engine or NCCL may choose
+  /// its algorithm.
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     if (s.implementation == collective_implementation::one_shot ||
         s.implementation == collective_implementation::two_shot) {
@@ -163,6 +172,8 @@ struct basic_calibrated_collectives {
     }
   }
 
+  /// Latency, transfer and total time of a schedule. Outside captured graphs an engine adds the
+  /// copy of the message, and the time is at least the CPU time of the launch.
   constexpr basic_collective_price<T> price(const basic_interconnect<T>& l,
                                             const basic_schedule<T>& s) const {
     basic_collective_price<T> p = is_engine_kernel(s) ? limited_kernel_price(l, s)
@@ -179,8 +190,9 @@ struct basic_calibrated_collectives {
     return p;
   }
 
-  /// Alpha-beta pieces with a minimum equal to the price of any captured message.
-  /// Test: tests/property/kept_passes.cpp, against `price`.
+  /// Visits lines (latency + bytes x time per byte) of which the least is the price of a message of
+  /// any size. False if the schedule runs outside captured graphs, which has no such lines.
+  /// Test: tests/property/kept_passes.cpp compares the lines with `price`.
   template <class Add>
   constexpr bool visit_cost_pieces(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                    const Add& add) const {
@@ -204,13 +216,13 @@ struct basic_calibrated_collectives {
   }
 
  private:
-  /// Whether an engine's own kernel runs the schedule.
+  /// True if an engine's own all-reduce kernel runs the schedule.
   static constexpr bool is_engine_kernel(const basic_schedule<T>& s) {
     return s.operation == collective_op::all_reduce &&
            (s.algorithm == collective_algorithm::one_shot ||
             s.algorithm == collective_algorithm::two_shot);
   }
-  /// Whether messages longer than `largest` go to NCCL.
+  /// True if messages longer than `largest` go to NCCL.
   static constexpr bool has_nccl_fallback(const basic_schedule<T>& s) {
     return s.is_one_of_several && (s.implementation == collective_implementation::custom ||
                                    s.implementation == collective_implementation::any);
@@ -227,7 +239,7 @@ struct basic_calibrated_collectives {
   constexpr T launch_growth(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
-  /// Calls use(name, latency, transfer) for each protocol that the fabric can run.
+  /// Calls use(name, latency, transfer) for each NCCL protocol that the fabric can run.
   template <class Use>
   constexpr void visit_protocols(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                  const Use& use) const {
@@ -289,14 +301,16 @@ struct basic_calibrated_collectives {
     return p;
   }
 
-  /// Little's law: bandwidth of a kernel's outstanding loads from one peer.
+  /// Bandwidth of an engine's kernel from one peer by Little's law: outstanding bytes / latency of
+  /// a load.
   constexpr bandwidth<T> load_bandwidth() const {
     const duration<T> floor = max(profile.value.engine_all_reduce_floor,
                                   duration<T>::from_value(T(detail::smallest_quantity)));
     return kernels.floor_latencies * (kernels.in_flight / floor);
   }
-  /// A one-shot kernel loads from all peers at once. A two-shot kernel sums its part in that way,
-  /// and then loads the other parts in sequence.
+  /// Time of the loads of an engine's kernel. A one-shot kernel loads from all peers at the same
+  /// time. A two-shot kernel does so for its part of the message, and then loads the other parts
+  /// one after the other.
   constexpr duration<T> load_time(const basic_interconnect<T>& l,
                                   const basic_schedule<T>& s) const {
     const bandwidth<T> link = profile.value.engine_all_reduce_share * l.bandwidth.quantity();
@@ -305,7 +319,8 @@ struct basic_calibrated_collectives {
     if (s.algorithm != collective_algorithm::two_shot) return one_shot_time;
     return 0.5 * (one_shot_time + max(s.wire / link, s.wire / peer));
   }
-  /// Price of an engine's kernel without its fallback to NCCL.
+  /// Latency and transfer of an engine's kernel for a message of any size, without its fallback to
+  /// NCCL.
   constexpr basic_collective_price<T> kernel_price(const basic_interconnect<T>& l,
                                                    const basic_schedule<T>& s) const {
     const double others = s.ranks - 2.0;
@@ -322,7 +337,8 @@ struct basic_calibrated_collectives {
                                                            const basic_schedule<T>& s) const {
     basic_collective_price<T> p = kernel_price(l, s);
     if (has_nccl_fallback(s)) {
-      // Beyond the largest message: a steep slope, so that every scalar has a value.
+      // Above the largest message the price rises by 1 s per byte, so that NCCL is cheaper with
+      // every scalar type.
       const T excess = scalar_max(T(0.0), (s.message - kernels.largest).value());
       p.latency += duration<T>::from_value(excess);
     }
@@ -332,8 +348,9 @@ struct basic_calibrated_collectives {
 };
 using calibrated_collectives = basic_calibrated_collectives<>;
 
-/// Cost policy of an accelerator with a profile. local_copy is half the memory's bandwidth, since
-/// each byte is read and written. Test: a streamed 512 MiB takes longer by its copy.
+/// Cost policy of an accelerator with a profile. `local_copy` is half of the memory bandwidth,
+/// since a copy reads and writes each byte.
+/// Test: 512 MiB outside a captured graph takes longer than inside, by the time of its copy.
 template <Scalar T>
 constexpr basic_calibrated_collectives<T> calibrated_collectives_on(
     const basic_accelerator<T>& a, const basic_collective_profile<T>& profile,

@@ -1,4 +1,4 @@
-// Time of element-wise operators, normalisations and look-ups as kernels run them.
+// Time of the kernels of element-wise operators, normalisations and embedding look-ups.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -13,34 +13,36 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Launch cost of an element-wise kernel in a captured graph and in a stream: near 1.3 and 2.6 us
-/// on A100 and GH200.
+/// Time of one launch of an element-wise kernel, in a captured graph and in a stream.
 /// Source: te42kyfo/gpu-benches 1c36d509, gpu-small-kernels, printed output, 64 KiB (A100 1.34 and
-/// 2.62 us; GH200, which its files call h200, 1.26 and 2.43 us; L40 0.94 and 1.64 us). The stream
-/// value seems to be the launch rate of the host.
+/// 2.62 us; GH200, which its files call h200, 1.26 and 2.43 us; L40 0.94 and 1.64 us). The value
+/// for a stream seems to be the launch rate of the CPU.
 /// An H200 takes 0.92 us in a graph and 1.76 us in a stream with a full queue
-/// (validation/recordings/h200_sxm/launch.json), and 1.85 to 2.45 us where a kernel begins with
-/// loads from DRAM.
+/// (validation/recordings/h200_sxm/launch.json). Kernels that begin with loads from DRAM take 1.85
+/// to 2.45 us.
 inline constexpr duration<> graph_kernel_time = 1.3 * us;
 inline constexpr duration<> stream_kernel_time = 2.6 * us;
 
-/// Share of DRAM bandwidth that element-wise kernels reach, where a machine profile states less for
-/// GEMMs. One value for all machines: the longest kernels of gpu-benches reach 0.85 on A100 and
-/// 0.87 on GH200, additions of Vidur 0.86 on A100.
+/// Share of DRAM bandwidth that element-wise kernels reach, unless a machine profile states a
+/// larger one for GEMMs. One value for all machines: the longest kernels of gpu-benches reach 0.85
+/// on A100 and 0.87 on GH200, additions of Vidur 0.86 on A100.
 inline constexpr double elementwise_dram_share = 0.86;
 
-/// 80 % of |ln(measured / predicted)| of published element-wise kernels lie within z90 times this.
+/// log_sigma of element-wise kernels: 80 % of published times lie within z90 x log_sigma (see
+/// fitted_profile).
 inline constexpr double elementwise_log_sigma = 0.12;
 
-/// Library of element-wise kernels, and how they are launched. Kernels that load vectors of
-/// elements at a time keep up with memory and cost no cycles; kernels that load single elements do.
+/// Costs of a library of element-wise kernels, and of their launches. Kernels that load vectors of
+/// elements keep up with memory and cost no cycles. Kernels that load single elements cost SM
+/// cycles for each.
 template <Scalar T = double>
 struct basic_memory_bound_kernels {
   label name{"vectorised"};
   duration<T> kernel_time = lift<T>(graph_kernel_time);
-  T element_cycles{};                ///< SM cycles per result of an activation or normalisation
-  T lookup_cycles{};                 ///< SM cycles per result of a look-up in a table
-  duration<T> serial_lookup_time{};  ///< time of each of up to 16 sequential look-ups
+  T element_cycles{};  ///< SM cycles per output element of an activation or normalisation
+  T lookup_cycles{};   ///< SM cycles per output element of an embedding look-up
+  /// time per token of embedding look-ups of up to 16 tokens, which are sequential
+  duration<T> serial_lookup_time{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -53,7 +55,7 @@ struct basic_memory_bound_kernels {
 };
 using memory_bound_kernels = basic_memory_bound_kernels<>;
 
-/// Machine parameters, and the element-wise kernels that run on it.
+/// Parameters of one accelerator model, and of the element-wise kernels that run on it.
 template <Scalar T = double>
 struct basic_elementwise_calibration {
   basic_machine_parameters<T> machine{};
@@ -69,8 +71,8 @@ using elementwise_calibration = basic_elementwise_calibration<>;
 
 namespace detail {
 
-/// Share of tensors that the previous run left in L2: 1 / (1 + (bytes / L2)^4). It is 1/2 at the
-/// capacity, a flatter step than for re-read operands (`resident`).
+/// Share of a kernel's tensors that the previous run left in L2: 1 / (1 + (bytes / L2)^4). It is
+/// 1/2 at the capacity. The step is flatter than that for re-read operands (l2_resident_share).
 template <Scalar T>
 constexpr T streamed_resident_share(const bytes<T>& moved, const bytes<T>& capacity) {
   const T x = named("L2 filled", T(moved / positive("l2.capacity", capacity)));
@@ -78,14 +80,15 @@ constexpr T streamed_resident_share(const bytes<T>& moved, const bytes<T>& capac
   return 1.0 / (1.0 + x2 * x2);
 }
 
-/// Elements of the busiest SM: its share of all, and at least one row, which is one block's.
+/// Elements of the SM with the most work: elements / SMs, and at least one row, since one block
+/// computes a row.
 template <Scalar T>
 constexpr T elements_per_sm(const T& elements, const std::optional<T>& rows, const T& sms) {
   if (!rows) return elements / sms;
   return elements * scalar_max(T(1.0 / *rows), T(1.0 / sms));
 }
 
-/// Time of memory traffic and computation, which overlap, and of a launch.
+/// Time of an element-wise kernel: memory traffic overlapped with SM cycles, plus the launch.
 template <Scalar T, class Terms>
 constexpr duration<T> elementwise_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
                                        const T& elements, const std::optional<T>& rows,
@@ -113,6 +116,8 @@ constexpr duration<T> elementwise_time(const basic_accelerator<T>& a, const basi
   return named("time", launch + p_norm(memory, element_time));
 }
 
+/// Time of an element-wise kernel with its breakdown; L2 supplies data of the previous run if the
+/// cache is warm.
 template <Scalar T>
 constexpr basic_estimate<T> estimate_of_streaming(const basic_accelerator<T>& a,
                                                   const basic_demand<T>& d, const T& elements,
@@ -128,21 +133,21 @@ constexpr basic_estimate<T> estimate_of_streaming(const basic_accelerator<T>& a,
   basic_estimate<T> e;
   e.time = elementwise_time(a, d, elements, rows, cycles, warm, c.machine, c.kernels.kernel_time,
                             e.terms);
-  e.limiter = e.terms.limiting(e.terms.size() - 1);  // but the launch
+  e.limiter = e.terms.limiting(e.terms.size() - 1);  // all parts but the launch
   e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
   return e;
 }
 
 }  // namespace detail
 
-/// Time of an element-wise operator: DRAM traffic (L2 traffic for the share that a replay finds
-/// there), overlapped with the cycles of its elements, and a launch. A row belongs to one block:
-/// with fewer rows than SMs some SMs idle.
-/// Sources: gpu-benches (above) for the launch and the L2; vLLM, csrc/activation_kernels.cu and
-/// layernorm_kernels.cu (a block for each token); the form is this project's own.
-/// Leaves out: bandwidth left unused by few bytes in flight, reads and writes of different cost.
-/// Errors: as demand_of; sms or clock not stated where elements take cycles.
-/// Tests: by hand; published latencies of two accelerators.
+/// Time of an element-wise operator: memory traffic overlapped with the SM cycles of its elements,
+/// plus a launch. In a replayed benchmark, part of the traffic is from L2. One thread block
+/// computes a row: with fewer rows than SMs some SMs are idle.
+/// Sources: te42kyfo/gpu-benches 1c36d509 for the launch and L2; vLLM, csrc/activation_kernels.cu
+/// and layernorm_kernels.cu (one block for each token). The formula is this project's own.
+/// Leaves out: bandwidth lost with few bytes in flight; different costs of reads and writes.
+/// Errors: those of demand_of; sms or clock not stated if elements take cycles.
+/// Tests: values computed by hand; published latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_elementwise<T>& x,
@@ -159,7 +164,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return detail::estimate_of_streaming(a, demand_of(x), T(x.rows * x.width), {x.rows},
                                        c.kernels.element_cycles, c, conditions.cache);
 }
-/// Largest number of tokens that PyTorch looks up sequentially; each adds its serial_lookup_time.
+/// Largest number of tokens that PyTorch looks up sequentially; each adds serial_lookup_time.
 /// Source: PyTorch, aten/src/ATen/native/cuda/Indexing.cu, index_select of few indices. Test: by
 /// hand.
 inline constexpr double most_serial_lookups = 16.0;
@@ -181,23 +186,25 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
   return e;
 }
 
-// Element-wise kernels of a step that were measured separately, and their times.
+// Element-wise kernels of an engine step that were measured separately, and their times.
 
-/// log_sigma of element-wise kernels where those of a step are counted separately: 79 % of RTX PRO
-/// 6000's, with rates that differ from kernel to kernel, lie within z90 times this.
+/// log_sigma of element-wise kernels that are counted separately in a step. Their rates differ from
+/// kernel to kernel: 79 % of the times on RTX PRO 6000 lie within z90 x log_sigma.
 inline constexpr double elementwise_kernels_log_sigma = 0.19;
 
-/// Element-wise kernels of one machine and engine. The other kernels are in the parameters of the
-/// engine, fused, or unknown.
+/// Element-wise kernels of an engine step that are counted separately, on one accelerator model
+/// with one engine. The other kernels are included in the parameters of the engine, fused, or not
+/// known.
 template <Scalar T = double>
 struct basic_elementwise_kernels {
   label name{"none"};
   bool residual = false, rotary = false, head_norm = false;
   bool activation = false, cache_write = false, sampler = false;
   duration<T> kernel_time = lift<T>(graph_kernel_time);  ///< start and end of one kernel
-  T head_norm_cycles{};         ///< SM cycles per element; rows of a head are too short to stream
+  /// SM cycles per element of a head norm: its rows are too short for full bandwidth
+  T head_norm_cycles{};
   duration<T> sampler_floor{};  ///< time of the sampler's kernels with few logits
-  T sampler_passes = T(1.0);    ///< passes of the sampler over the logits
+  T sampler_passes = T(1.0);    ///< number of times that the sampler reads the logits
 
   constexpr bool includes(elementwise_kernel k) const {
     const bool all[] = {residual, rotary, head_norm, activation, cache_write, sampler};
@@ -224,10 +231,13 @@ struct basic_elementwise_kernels {
 };
 using elementwise_kernels = basic_elementwise_kernels<>;
 
-/// Unfused kernels of every layer: rotary embeddings, norms of heads, activations, writes to the
-/// cache, one launch each. They run in a captured graph, or eager with stream_kernel_time. No
-/// profile of a data-centre chip has them; docs/laws/engines.md has their effect on services.
-/// Test: eager, 32 layers of Llama 3.1 8B take 96 times 1.3 us more than captured.
+/// Element-wise kernels of an engine that fuses none: in each layer one launch each of rotary
+/// embedding, head norms, activation and KV-cache write. `kernel_time` is graph_kernel_time in a
+/// captured graph, stream_kernel_time in eager mode.
+/// No profile of a data-centre accelerator includes them; docs/laws/engines.md has their effect on
+/// services.
+/// Test: in eager mode, the 32 layers of Llama 3.1 8B take 96 x 1.3 us more than in a captured
+/// graph.
 template <Scalar T = double>
 constexpr basic_elementwise_kernels<T> unfused_layer_kernels(
     const duration<T>& kernel_time = lift<T>(graph_kernel_time)) {
@@ -239,12 +249,13 @@ constexpr basic_elementwise_kernels<T> unfused_layer_kernels(
           .kernel_time = kernel_time};
 }
 
-/// Time of one element-wise kernel with L2-warm inputs, as far as they fit.
+/// Time of one element-wise kernel. Its inputs are in L2, as far as they fit.
 ///
-///     sampler = sampler_floor + sampler_passes x (bytes of the logits at their bandwidth)
-///     residual = its bytes; all others as an element-wise kernel of that kind
+///     sampler = sampler_floor + sampler_passes x (bytes of the logits / their bandwidth)
+///     residual = bytes / bandwidth; all others: an element-wise kernel with its launch
 ///
-/// Errors: as calibrated_estimate. Tests: by hand; published latencies of RTX PRO 6000.
+/// Errors: those of calibrated_estimate. Tests: values computed by hand; published latencies of RTX
+/// PRO 6000.
 template <Scalar T, class Streamed>
 constexpr duration<T> elementwise_kernel_time(const basic_accelerator<T>& a, elementwise_kernel k,
                                               const Streamed& x,

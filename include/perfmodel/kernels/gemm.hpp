@@ -1,4 +1,4 @@
-// Time of a GEMM as kernels run it: tiles, waves, operand feed, DRAM, power.
+// Time of a GEMM: tiles in waves over SMs, operand bandwidth, DRAM traffic, power limit.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -7,11 +7,11 @@
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-// Parts of a GEMM's time that do not depend on its number of rows: machine rates and tiles.
+// Quantities of a GEMM that do not depend on its number of rows: rates and tiles.
 
 namespace perfmodel::inline v0_3::detail {
 
-/// An output tile of one thread block, and the names of its terms in a derivation.
+/// Output tile of one thread block, and the names of its quantities in a printed derivation.
 struct output_tile {
   double rows, columns;
   const char* waves;
@@ -28,28 +28,32 @@ inline constexpr std::array<output_tile, 3> output_tiles = {{
     {256, 128, "waves of 256x128 tiles", "time per k of 256x128", "parts of k of 256x128",
      "256x128 tiles", "256x128 tiles over split k"},
 }};
-inline constexpr double least_split_depth = 64;  ///< one k step of a tile's main loop
-/// results of a tile for which tile_fill was fitted
+/// elements of K in one iteration of a tile's main loop
+inline constexpr double least_split_depth = 64;
+/// number of output elements of the tile for which tile_fill was fitted
 inline constexpr double filled_results = 128.0 * 128.0;
 
-/// Kernel path of a GEMM, by its formats and its engine. An engine quantises 16-bit activations at
-/// run time; a scale per tensor or per row needs a pass over them first.
-/// Low-precision kernels do not split k where they have block scales, nor with instructions of 64
-/// rows (wgmma, tcgen05).
+/// Properties of the kernel that runs a GEMM, from its formats and its engine. An engine quantises
+/// 16-bit activations at run time. With one scale per tensor or row, a kernel first reads all
+/// activations to find the scale.
+/// Kernels with 8-bit or 4-bit operands do not divide K among SMs if they have block scales or
+/// matrix instructions of 64 rows (wgmma, tcgen05).
 template <Scalar T>
 struct gemm_path {
-  flop_rate<T> matrix{};  ///< rate of the chip
-  duration<T> quantise_launches{};
+  flop_rate<T> matrix{};            ///< matrix rate of the whole chip
+  duration<T> quantise_launches{};  ///< launch time of the kernels that quantise activations
   bool quantises = false;
-  /// scale per tensor or row: kernels read every activation before they quantise
+  /// a kernel reads every activation to find the scale of its tensor or row
   bool finds_scale = false;
-  bool splits = true;          ///< whether the kernels may split k over SMs
-  bool fills_by_size = false;  ///< large instructions write a tile while they multiply the next
+  bool splits = true;  ///< kernels may divide K among SMs (split-k)
+  /// tile_fill is in proportion to the tile: large instructions overlap output and next tile
+  bool fills_by_size = false;
   bool has_least_step = false;
-  duration<T> least_step{};     ///< least time of one k, of any tile
-  duration<T> replayed_step{};  ///< least step in a benchmark without tuned kernels
+  duration<T> least_step{};     ///< least time per element of K, for a tile of any size
+  duration<T> replayed_step{};  ///< least_step in a benchmark of kernels without tuning
+  /// time added to the launch by dequantisation of weights
   duration<T> dequantisation_launch{};
-  duration<T> dequantisation{};  ///< time of one weight on one SM
+  duration<T> dequantisation{};  ///< time to dequantise one weight on one SM
 };
 
 template <Scalar T>
@@ -89,25 +93,27 @@ constexpr gemm_path<T> gemm_path_of(const basic_accelerator<T>& a, const basic_g
   return p;
 }
 
-/// Rates of one SM.
+/// Number of SMs, and the rates of one SM.
 template <Scalar T>
 struct sm_rates {
   T count{};
   flop_rate<T> matrix{};
   bandwidth<T> operands{};
-  duration<T> dequantisation{};  ///< time of one weight
+  duration<T> dequantisation{};  ///< time to dequantise one weight
 };
 
-/// Row-independent part of a GEMM: the rates of the chip, and the bytes of elements.
+/// Quantities of a GEMM that do not depend on its number of rows: rates, column tiles, bytes per
+/// element.
 template <Scalar T>
 struct gemm_rates {
   gemm_path<T> path{};
   bandwidth<T> dram{};
   sm_rates<T> sm{};
   T instruction_rows{};
-  std::array<T, 3> column_tiles{};            ///< number of columns of each of output_tiles
-  std::array<bytes<T>, 3> column_operands{};  ///< weight bytes of a tile for each k
-  bytes<> activation{}, weight{}, output{};
+  std::array<T, 3> column_tiles{};  ///< number of tile columns, for each of output_tiles
+  /// weight bytes of a tile per element of K, for each of output_tiles
+  std::array<bytes<T>, 3> column_operands{};
+  bytes<> activation{}, weight{}, output{};  ///< bytes per element
 };
 
 template <Scalar T>
@@ -137,7 +143,8 @@ constexpr gemm_rates<T> rates_of_gemm(const basic_accelerator<T>& a, const basic
 
 namespace perfmodel::inline v0_3 {
 
-/// Machine parameters, and the engine with the quantising kernels; a plain library has none.
+/// Machine parameters, and the engine profile with the quantising kernels; a library without an
+/// engine has a default profile.
 template <Scalar T = double>
 struct basic_gemm_calibration {
   basic_machine_parameters<T> machine{};
@@ -153,7 +160,7 @@ using gemm_calibration = basic_gemm_calibration<>;
 
 namespace detail {
 
-/// Number of waves: ceil(tiles / SMs).
+/// Number of waves in which SMs run all tiles: ceil(tiles / SMs).
 template <Scalar T>
 constexpr T waves_of(const T& tiles, const T& sms) {
   using math::ceil;
@@ -163,12 +170,13 @@ constexpr T waves_of(const T& tiles, const T& sms) {
   return ceil(tiles / sms);
 }
 
-/// Time of all tiles, which SMs run in waves.
-/// A tile takes k steps and a fill. A step is the longest of its multiplications, the arrival of
-/// its operands, the dequantisation of its weights on the vector units, and a kernel's least step.
-/// The fill is tile_fill, or with large instructions in proportion to the tile's results.
-/// With fewer tiles than SMs, k is split until all SMs work. That costs split_cost, a fill of 128 x
-/// 128 or more for each part, and the sum of the partial results.
+/// Time of all tiles of one size, which the SMs run in waves.
+/// A tile takes K steps and a fill. A step is the time per element of K. It is the longest of four
+/// times: multiplications, arrival of operands, dequantisation of weights on the vector units, and
+/// the kernel's least step.
+/// The fill is tile_fill; with large instructions it is in proportion to the tile's size.
+/// With fewer tiles than SMs, K is divided into parts until all SMs work (split-k). That costs
+/// split_cost, a fill of at least tile_fill for each part, and the sum of the partial results.
 template <Scalar T>
 constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
                                  const gemm_rates<T>& r, const T& padded_rows,
@@ -194,9 +202,10 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
                            : machine.tile_fill;
   const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
   if (!r.path.splits) return whole;
-  // Parts that the free SMs allow; where k limits them, parts that are one step deep on average.
+  // Number of parts of K: limited by the free SMs, and by least_split_depth per part on average.
   if constexpr (std::is_floating_point_v<T>) {
-    if (2.0 * grid > sm.count) return whole;  // one part is no quicker; a derivation shows both
+    if (2.0 * grid > sm.count)
+      return whole;  // one part is never faster; other scalars compute both
   }
   const T fitting = floor(T(sm.count / grid));
   const T parts =
@@ -207,7 +216,7 @@ constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_par
   return min(whole, named(t.split, split));
 }
 
-/// Time by the quickest tile, with rows padded to whole matrix instructions.
+/// Time with the fastest tile size. Rows are padded to whole matrix instructions.
 template <Scalar T>
 constexpr duration<T> compute_time(const basic_gemm<T>& g,
                                    const basic_machine_parameters<T>& machine,
@@ -218,18 +227,20 @@ constexpr duration<T> compute_time(const basic_gemm<T>& g,
   for (std::size_t i = 1; i < output_tiles.size(); ++i) {
     if constexpr (std::is_floating_point_v<T>) {
       const output_tile& before = output_tiles[i - 1];
-      if (g.m <= before.rows && before.columns == output_tiles[i].columns) continue;  // the same
+      if (g.m <= before.rows && before.columns == output_tiles[i].columns)
+        continue;  // equal to the tile before
     }
     least = min(least, tiled_time(g, machine, r, padded_rows, least_step, i));
   }
   return least;
 }
 
-/// Effective L2 capacity over nominal, for weights that are re-read cyclically.
+/// Effective / nominal L2 capacity, for weight buffers that are read again in turn.
 inline constexpr double effective_l2_ratio = 1.1;
 
-/// Time of the DRAM traffic. Weights resident in L2 come from there where that is quicker (at
-/// operand_bandwidth where l2_bandwidth is not known). An engine writes 16-bit results.
+/// Time of the memory traffic. Weights that are in L2 are read from there if that is faster than
+/// DRAM (at operand_bandwidth if l2_bandwidth is not known). GEMMs with run-time quantisation write
+/// 16-bit results.
 template <Scalar T>
 constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                   const basic_traffic<T>& traffic,
@@ -250,10 +261,10 @@ constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gem
   return all - warm * (from_dram - from_l2);
 }
 
-/// Time to quantise activations: launches, and reading 16-bit and writing low-precision activations
-/// at DRAM speed.
-/// With scales per tensor or row it is at least the time of all passes over the activations at L2
-/// speed, and each row adds a thread block.
+/// Time to quantise activations: launches, then a read of 16-bit and a write of low-precision
+/// activations at DRAM bandwidth.
+/// With scales per tensor or row, the traffic takes at least the time of its L2 bytes at L2
+/// bandwidth. Each row then adds the cycles of a thread block.
 template <Scalar T>
 constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                     const basic_machine_parameters<T>& machine,
@@ -272,8 +283,8 @@ constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_g
   return r.path.quantise_launches + moving_time;
 }
 
-/// Sum of two overlapped parts, where the hidden one still costs: max + min^2 / (3 max). The slope
-/// is continuous where both are equal.
+/// Time of two overlapped parts of which the shorter still costs something: max + min^2 / (3 max).
+/// The slope is continuous where both are equal.
 template <Scalar T>
 constexpr duration<T> partly_hidden_time(const duration<T>& a, const duration<T>& b) {
   const duration<T> longer = max(a, b);
@@ -281,11 +292,13 @@ constexpr duration<T> partly_hidden_time(const duration<T>& a, const duration<T>
   return longer + shorter / longer * shorter / 3.0;
 }
 
+/// Time scale tau of the power limit: much shorter kernels are not slowed.
 inline constexpr duration<> power_time_constant = duration<>::from_value(1e-3);
 
-/// Time under the power limit. T(t) = t + s dense^2 / (t + tau) is least at t* = sqrt(s) dense -
-/// tau: faster memory than that saves nothing, so t is clamped to t*. For s <= 1 no clamp is
-/// needed.
+/// Lower limit of a kernel's time before its power slowdown. The slowed time T(t) = t + s dense^2 /
+/// (t + tau) has its minimum at t* = sqrt(s) dense - tau.
+/// Below t*, faster memory saves nothing, so t is at least t*. `t` is the time without the power
+/// limit, `dense` the FLOP / matrix rate, s = `slowdown`. For s <= 1 there is no limit.
 template <Scalar T>
 constexpr duration<T> power_limited_time(const duration<T>& t, const duration<T>& dense,
                                          const T& slowdown) {
@@ -294,7 +307,7 @@ constexpr duration<T> power_limited_time(const duration<T>& t, const duration<T>
   return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_time_constant)));
 }
 
-/// Time of a valid GEMM; its parts are added to `terms`.
+/// Time of a valid GEMM. Its parts are added to the breakdown `terms`.
 template <Scalar T, class Terms>
 constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                    const gemm_rates<T>& r, const gemm_needs<T>& needs,
@@ -302,7 +315,7 @@ constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_ge
                                    const basic_engine_profile<T>& engine,
                                    const basic_call_conditions<T>& conditions, Terms&& terms) {
   const gemm_path<T>& path = r.path;
-  const bool is_in_model = conditions.cache == cache_state::cold;  // not replayed alone
+  const bool is_in_model = conditions.cache == cache_state::cold;  // not a replayed benchmark
   const duration<T> compute =
       terms.add(limiter::compute, "compute",
                 compute_time(g, machine, r, is_in_model ? path.least_step : path.replayed_step));
@@ -334,16 +347,16 @@ constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_ge
 
 /// Time of a GEMM on a calibrated machine: tiles over SMs, DRAM traffic, power, launches and
 /// quantisation (docs/laws/calibrated_gemm.md).
-/// Sources: tiles and waves, NVIDIA "Matrix Multiplication Background User's Guide", sections 4 and
-/// 5; split-k, CUTLASS "Efficient GEMM in CUDA"; the forms of the overlap and of the slowdown by
-/// power are this project's own, chosen on measurements.
-/// Leaves out: the library's choice among its kernels, clocks other than the fitted card's.
-/// Errors: as demand_of(gemm); an operand_bandwidth of 0; a format the accelerator lacks; facts
-/// that neither it nor its architecture states. The calibration is valid already: see
-/// calibrated_for.
-/// Tests: never below the bound for shares up to 1 and cold weights; one wave more costs one tile;
-/// a larger GEMM, or less bandwidth, is never quicker, except by less than 1 % where more rows or
-/// columns leave SMs for fewer parts of k, and so fewer partial sums.
+/// Sources: tiles and waves: NVIDIA, "Matrix Multiplication Background User's Guide", sections 4
+/// and 5. Split-k: CUTLASS, "Efficient GEMM in CUDA". The formulas of overlap and power slowdown
+/// are this project's own, chosen on measurements.
+/// Leaves out: the library's choice among its kernels; clocks other than those of the fitted card.
+/// Errors: those of demand_of(gemm); an operand_bandwidth of 0; a format that the accelerator
+/// lacks; facts that neither the accelerator nor its architecture states. The calibration itself is
+/// not checked here; calibrated_for makes valid ones.
+/// Tests: with shares up to 1 and cold weights, never below the roofline. One more wave costs one
+/// tile. A larger GEMM or less bandwidth is never faster, with one exception below 1 %: more rows
+/// or columns may leave SMs for fewer parts of K, so with fewer partial sums.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_gemm<T>& g,

@@ -1,5 +1,5 @@
-// Interval of one operator's time, by its kind and by the distance of its shape from the fitted
-// ones.
+// Interval of an operator's time: log_sigma by kind of operator, increased for shapes outside the
+// fitted ones.
 #pragma once
 
 #include <array>
@@ -13,11 +13,11 @@
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/scalar/math.hpp>
 
-// A prediction with its bound, its interval and its evidence.
+// A prediction with its lower bound, its interval and its evidence.
 
 namespace perfmodel::inline v0_3 {
 
-/// Profiles behind a calibrated time.
+/// The profiles that a calibrated time may depend on.
 enum class profile_part { gemms, quantisation, attention, experts, links, network };
 
 constexpr const char* name_of(profile_part p) {
@@ -26,20 +26,22 @@ constexpr const char* name_of(profile_part p) {
   return detail::entry_of(names, p, "profile_part");
 }
 
-/// log_sigma of each kind of an operator under one profile; 0: not measured.
+/// log_sigma of each kind of operator in one profile (see gemm_kind and the other kinds); 0: not
+/// measured.
 using kind_log_sigmas = std::array<double, 6>;
 
-/// Evidence of one profile. `donor` is the machine it was fitted to where that is another.
+/// Evidence of one profile: its source and its log_sigma. `donor` is the accelerator model that was
+/// measured, if the parameters were transferred from another one; else null.
 struct profile_note {
   profile_part part = profile_part::gemms;
   const accelerator* donor = nullptr;
   const source* from = &given_by_caller;
   double log_sigma = 0.0;
-  kind_log_sigmas by_kind{};
-  const source* dequantisation_source =
-      nullptr;  ///< source of dequantised GEMMs, where they were not measured
+  kind_log_sigmas by_kind{};  ///< log_sigma of each kind of operator that was measured
+  /// source of the parameters of dequantised GEMMs, if those were not measured
+  const source* dequantisation_source = nullptr;
 
-  /// log_sigma of one kind of operators; the profile's where that kind was not measured.
+  /// log_sigma of one kind of operators; if that was not measured, the profile's.
   template <class Kind>
   constexpr double log_sigma_of(Kind k) const {
     const double own = detail::entry_of(by_kind, k, "kind of operators");
@@ -47,19 +49,19 @@ struct profile_note {
   }
 };
 
-/// Evidence behind a sum of times. Its log_sigma is the time-weighted mean of its parts', on the
-/// assumption that all err in the same direction.
-/// Test: 3 ms at 0.1 and 1 ms at 0.5 give 0.2.
+/// Evidence of a sum of times: the profiles behind it. Its log_sigma is the mean of its parts,
+/// weighted by time: all parts are assumed to err in the same direction.
+/// Test: 3 ms with log_sigma 0.1 and 1 ms with 0.5 give 0.2.
 class evidence {
  public:
-  /// Adds a part with its time; a part without time is left out.
+  /// Adds a part of the sum with its time; a part of no time is left out.
   constexpr void add(const profile_note& note, const duration<>& time) {
     if (!(time.value() > 0.0)) return;
     time_ += time.value();
     weighted_ += time.value() * note.log_sigma;
     cite(note);
   }
-  /// Names a profile that contributes to a part already added.
+  /// Adds a profile to those named, without time of its own.
   constexpr void cite(const profile_note& note) {
     for (const profile_note& known : *this) {
       if (known.part == note.part) return;
@@ -70,7 +72,8 @@ class evidence {
   constexpr double log_sigma() const { return time_ > 0.0 ? weighted_ / time_ : 0.0; }
   constexpr const profile_note* begin() const { return notes_.data(); }
   constexpr const profile_note* end() const { return notes_.data() + count_; }
-  /// The weakest basis of all profiles; derived where nothing takes time.
+  /// Weakest basis among the profiles (assumed is weakest, vendor strongest); derived if no part
+  /// has time.
   constexpr basis weakest() const {
     constexpr basis from_weakest[] = {basis::assumed,  basis::transferred, basis::announced,
                                       basis::derived,  basis::given,       basis::copied,
@@ -84,13 +87,13 @@ class evidence {
   }
 
  private:
-  std::array<profile_note, 6> notes_{};  // one of each part
+  std::array<profile_note, 6> notes_{};  // at most one for each profile_part
   std::size_t count_ = 0;
   double time_ = 0.0, weighted_ = 0.0;
 };
 
-/// An estimate, its bound (no operator and no step is faster), and the interval that holds 80 % of
-/// measurements. `stands_on` names the profiles behind it.
+/// An estimate, its lower bound (no operator and no step is faster), and the interval that contains
+/// 80 % of measurements. `stands_on` has the profiles behind the estimate.
 template <class Estimate>
 struct prediction {
   Estimate estimate{};
@@ -99,8 +102,8 @@ struct prediction {
   evidence stands_on{};
 };
 
-/// Prediction with the interval of its evidence. Test: low x high = time^2; without evidence low =
-/// high.
+/// Prediction with the interval that follows from its evidence. Test: low x high = time^2; without
+/// evidence low = high.
 template <class Estimate>
 constexpr prediction<Estimate> prediction_of(const Estimate& e, const Estimate& bound,
                                              const evidence& stands_on) {
@@ -108,15 +111,17 @@ constexpr prediction<Estimate> prediction_of(const Estimate& e, const Estimate& 
   return {e, bound, range.low, range.high, stands_on};
 }
 
-// Kinds of operators with different accuracy under one profile; each is an index of
+// Kinds of operators that differ in accuracy under one profile. Each kind is an index of
 // kind_log_sigmas.
 enum class gemm_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, dequantised };
 enum class attention_kind { decode, low_precision_decode, prefill, low_precision_prefill };
 enum class expert_kind { as_stored, dequantised, low_precision, expert_parallel };
-/// Library of the kernels: a communication library (NCCL), or a serving engine's own all-reduce.
+/// Library of a collective: a communication library (NCCL), or a serving engine's own all-reduce
+/// kernels.
 enum class collective_kind { library, own_kernels };
 
-/// Kind of a GEMM with operands in `format`; `dequantised`: the weights have fewer bits.
+/// Kind of a GEMM with activations in `format`. It multiplies in the wider of that and the format
+/// of the weights; `dequantised`: 16-bit operands, weights of fewer bits.
 constexpr gemm_kind gemm_kind_of(number_format format, const storage_format& weights) {
   const number_format multiplied = wider(format, weights.format);
   if (bits_of(multiplied) >= 16.0) {
@@ -126,13 +131,14 @@ constexpr gemm_kind gemm_kind_of(number_format format, const storage_format& wei
   if (multiplied == number_format::int8) return gemm_kind::integer;
   return weights.group ? gemm_kind::eight_bit_blocks : gemm_kind::eight_bit;
 }
+/// Kind of attention by its KV-cache format: fewer than 16 bits are low_precision.
 constexpr attention_kind attention_kind_of(const storage_format& cache, bool is_prefill) {
   const bool low_precision = cache.bits() < 16.0;
   if (is_prefill)
     return low_precision ? attention_kind::low_precision_prefill : attention_kind::prefill;
   return low_precision ? attention_kind::low_precision_decode : attention_kind::decode;
 }
-/// Kind of an expert block, by the rule of detail::calibration_for.
+/// Kind of an expert block, by the rule with which detail::calibration_for chooses its kernels.
 constexpr expert_kind expert_kind_of(number_format format, const storage_format& weights,
                                      bool expert_parallel) {
   const bool sixteen_bit = bits_of(wider(format, weights.format)) >= 16.0;
@@ -143,11 +149,12 @@ constexpr expert_kind expert_kind_of(number_format format, const storage_format&
 
 namespace detail {
 
-/// Distance of x from a range, in ln; 0 within.
+/// Distance of ln x from the range ln least to ln most; 0 inside.
 constexpr double distance_outside(double x, double least, double most) {
   if (x < least) return math::log(least / x);
   return x > most ? math::log(x / most) : 0.0;
 }
+/// sqrt(1 + (per_e_fold x distance)^2): growth of log_sigma at a distance in ln.
 constexpr double extrapolation_growth(double per_e_fold, double squared_distance) {
   return math::sqrt(1.0 + per_e_fold * per_e_fold * squared_distance);
 }
@@ -157,13 +164,14 @@ constexpr double square(double x) {
 
 }  // namespace detail
 
-/// Growth of log_sigma outside the measured shapes: sqrt(1 + (slope d)^2), d the distance in ln
-/// over all dimensions.
-/// GEMMs: n and k of 1,024 and more (above 16,384 layers of real models, held out of every fit, are
-/// no worse). Where a fit has none below 2,048, those of 1,024 err 1.2 (H100) to 2 (B200, L40S)
-/// times as much: slope 2.5.
-/// Attention: heads of 128 only were published, slope 1.5, assumed. Experts: 1.5, assumed.
-/// Test: a GEMM with n = 512 has sqrt(1 + (2.5 ln 2)^2).
+/// Factor on log_sigma for a shape outside the measured ones: sqrt(1 + (slope d)^2). d is the
+/// distance from the measured range, in ln, over all dimensions of the shape.
+/// GEMMs: the range is n and k of 1,024 and more. Above 16,384, layers of real models that were
+/// left out of every fit are no worse. The slope of 2.5 is from fits without n or k below 2,048:
+/// there, GEMMs of 1,024 err 1.2 (H100) to 2 (B200, L40S) times as much.
+/// Attention: only a head_dim of 128 was published; the slope of 1.5 is assumed. Experts: the slope
+/// of 1.5 is assumed.
+/// Test: a GEMM with n = 512 has the factor sqrt(1 + (2.5 ln 2)^2).
 template <Scalar T>
 constexpr double interval_growth(const basic_gemm<T>& g) {
   using detail::distance_outside;

@@ -1,4 +1,5 @@
-// Calibration of an accelerator: few physical parameters, fitted to measurements.
+// Calibration of an accelerator model and of a serving engine: physical parameters, fitted to
+// measurements.
 #pragma once
 
 #include <optional>
@@ -10,28 +11,31 @@
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
-// Conditions of a call: L2 state, and routing of tokens to experts.
+// Conditions under which a kernel runs: L2 state, routing of tokens to experts.
 
 namespace perfmodel::inline v0_3 {
 
-/// Whether a call finds in L2 the data of its previous run. In a model it does not, for the other
-/// layers run in between; in a benchmark that replays one call it may.
+/// State of L2 at the start of a kernel: `warm` if it still has data of the kernel's previous run.
+/// In a model it is cold, since other layers run in between. In a benchmark that replays one kernel
+/// it may be warm.
 enum class cache_state { warm, cold };
 
-/// Choice of experts by tokens. `random`: independent choices. `balanced`: every expert has equally
-/// many tokens. `grouped`: balanced, and every token takes the same half of the experts, as a
-/// grouped router (DeepSeek's, 4 of 8) does for similar tokens.
+/// How tokens choose experts. `random`: each token chooses independently. `balanced`: every expert
+/// has the same number of tokens. `grouped`: balanced, but all tokens choose from the same half of
+/// the experts. A router with expert groups (DeepSeek: 4 of 8) does so for similar tokens.
 enum class expert_routing { random, balanced, grouped };
 
-/// Conditions of a call; the default is a call inside a model. A benchmark of one GEMM reads
-/// `weight_copies` weight buffers in turn, so that a warm L2 has a part of each.
+/// Conditions under which a kernel runs; the defaults are those inside a model. A benchmark of one
+/// GEMM reads `weight_copies` weight buffers in turn, so a warm L2 has a part of each.
 template <Scalar T = double>
 struct basic_call_conditions {
   cache_state cache = cache_state::cold;
-  T weight_copies = T(1.0);
+  T weight_copies = T(1.0);  ///< number of weight buffers that a benchmark reads in turn
   expert_routing routing = expert_routing::random;
-  T imbalance = T(1.0);  ///< rows of the busiest rank over the mean, with expert parallelism
-  std::optional<T> capacity_factor{};  ///< most rows of a rank over the mean; the rest is dropped
+  /// rows of the busiest rank / mean rows of a rank, with expert parallelism
+  T imbalance = T(1.0);
+  /// limit on the rows of a rank / mean rows of a rank; rows beyond it are dropped
+  std::optional<T> capacity_factor{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -44,8 +48,8 @@ struct basic_call_conditions {
 };
 using call_conditions = basic_call_conditions<>;
 
-/// Conditions of a benchmark that reads `weight_copies` weight buffers in turn. A benchmark that
-/// empties the L2 has none: 0 is cold. Errors: weight_copies negative.
+/// Conditions of a benchmark that reads `weight_copies` weight buffers in turn. 0 stands for a
+/// benchmark that empties L2 before each run: cold. Errors: weight_copies negative.
 template <Scalar T>
 constexpr basic_call_conditions<T> replay_conditions(const T& weight_copies) {
   if (!(upper(detail::not_negative("weight_copies", weight_copies)) > 0.0)) return {};
@@ -54,8 +58,9 @@ constexpr basic_call_conditions<T> replay_conditions(const T& weight_copies) {
 
 namespace detail {
 
-/// Share of a working set still resident in L2: 1 / (1 + (bytes / capacity)^8), a smooth step at
-/// `capacity`. It is 1.0 far below, (capacity / bytes)^8 above. Test: 1/2 at `capacity`.
+/// Share of a working set that L2 still has from the previous run: 1 / (1 + (bytes / capacity)^8),
+/// a smooth step at `capacity`. It is near 1 for small sets, and near (capacity / bytes)^8 for
+/// large ones. Test: 1/2 at bytes = capacity.
 template <Scalar T>
 constexpr T l2_resident_share(const bytes<T>& working_set, const bytes<T>& capacity) {
   const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", capacity)));
@@ -64,7 +69,7 @@ constexpr T l2_resident_share(const bytes<T>& working_set, const bytes<T>& capac
   return 1.0 / (1.0 + x4 * x4);
 }
 
-/// Indicator of a count: 1 where x is above 0, else 0.
+/// 1 if the count x is above 0, else 0.
 template <Scalar T>
 constexpr T indicator(const T& x) {
   using math::ceil;
@@ -75,23 +80,24 @@ constexpr T indicator(const T& x) {
 
 // Parameters fitted to measurements, and their accuracy.
 
-/// Parameters fitted to measurements of one machine, each with its standard error (0: derived or
-/// assumed, see `from`).
-/// 80 % of |ln(measured / predicted)| of held-out rows are below z90 log_sigma, as for a normal
-/// error with that standard deviation. Profiles of different parameters are different types.
+/// Parameters fitted to measurements of one machine, each with its standard error. A standard error
+/// of 0 marks a derived or assumed value, see `from`.
+/// `log_sigma` is the standard deviation of ln(measured / predicted). It is set so that 80 % of
+/// held-out measurements lie within z90 x log_sigma, as for a normal error.
+/// Profiles of different parameters are different types.
 template <class Parameters>
 struct fitted_profile;
 
 template <template <class> class Parameters, class T>
 struct fitted_profile<Parameters<T>> {
-  label name{};                ///< an accelerator, or a kind of fabric
-  const accelerator* donor{};  ///< machine that was measured; null: see `from`
+  label name{};                ///< name of an accelerator model or of a kind of fabric
+  const accelerator* donor{};  ///< accelerator model that was measured; null: see `from`
   Parameters<T> value{};
   Parameters<T> standard_error{};
   T log_sigma{};
   const source* from = &given_by_caller;
 
-  /// Whether the parameters were fitted to another machine.
+  /// True if the parameters were fitted to another accelerator model than `name`.
   constexpr bool transferred() const { return donor != nullptr && !(donor->name == name); }
 
   template <class F, class... S>
@@ -112,19 +118,20 @@ struct rebind<To, fitted_profile<Parameters<From>>> {
 };
 }  // namespace detail
 
-/// 80 % of a standard normal error lie within this many standard deviations.
+/// Half-width of the 80 % interval of a normal distribution, in standard deviations (its 90 %
+/// quantile).
 inline constexpr double z90 = 1.2816;
 
-/// An interval that holds 80 % of measurements: prediction x exp(-+z90 log_sigma).
+/// Interval that contains 80 % of measurements: prediction x exp(-+z90 log_sigma).
 template <Scalar T = double>
 struct basic_time_range {
   duration<T> low{}, high{};
 };
 using time_range = basic_time_range<>;
 
-/// Interval of a prediction: prediction x exp(-+z90 log_sigma).
-/// Errors: predicted negative, log_sigma outside 0 to 100. Test: 80 % of rows held out of the fit
-/// lie inside, within a few %.
+/// 80 % interval of a predicted time: predicted x exp(-+z90 log_sigma).
+/// Errors: predicted negative, log_sigma outside 0 to 100. Test: within a few %, 80 % of the
+/// measurements left out of the fit lie inside.
 template <Scalar T>
 constexpr basic_time_range<T> range_of(const duration<T>& predicted,
                                        const std::type_identity_t<T>& log_sigma) {
@@ -135,21 +142,26 @@ constexpr basic_time_range<T> range_of(const duration<T>& predicted,
   return {predicted / factor, predicted * factor};
 }
 
-/// Fitted parameters of one machine, shared by GEMMs, attention, experts and element-wise
-/// operators: eight, and a ninth where element-wise kernels were measured separately.
+/// Fitted parameters of one accelerator model, shared by GEMMs, attention, experts and element-wise
+/// kernels. They are eight, and a ninth if element-wise kernels were measured separately.
 template <Scalar T = double>
 struct basic_machine_parameters {
-  duration<T> matrix_floor{};  ///< launch, start and drain of a matrix kernel replayed from a graph
-  T matrix_share = T(1.0);     ///< share of the dense matrix peak that a short kernel reaches
-  T dram_share = T(1.0);       ///< share of DRAM bandwidth that a GEMM reaches
-  perfmodel::bandwidth<T> operand_bandwidth{};  ///< operand feed of all tiles: L2 and multicast
-  duration<T> tile_fill{};   ///< pipeline fill and epilogue of one output tile, see tiled_time
-  duration<T> split_cost{};  ///< second kernel or barrier, where k is split over SMs
-  T power_slowdown{};        ///< a long dense kernel tends to (1 + power_slowdown) times its time
-  /// rate of the chip in streaming reads; absent where not known
+  /// launch, start and end of a GEMM kernel that a captured graph replays
+  duration<T> matrix_floor{};
+  T matrix_share = T(1.0);  ///< share of the dense matrix peak that a short kernel reaches
+  T dram_share = T(1.0);    ///< share of DRAM bandwidth that a GEMM reaches
+  /// rate at which all SMs receive the operands of GEMM tiles, from L2 and multicast
+  perfmodel::bandwidth<T> operand_bandwidth{};
+  /// start and end of one output tile: pipeline fill and epilogue, see tiled_time
+  duration<T> tile_fill{};
+  /// second kernel or barrier of a GEMM that divides K among SMs (split-k)
+  duration<T> split_cost{};
+  /// relative slowdown of dense kernels much longer than 1 ms, by the power limit
+  T power_slowdown{};
+  /// L2 bandwidth of streaming reads, all SMs; absent: not known
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
-  std::optional<perfmodel::bandwidth<T>>
-      elementwise_l2_bandwidth{};  ///< rate of element-wise kernels, where it differs
+  /// L2 bandwidth of element-wise kernels; absent: l2_bandwidth
+  std::optional<perfmodel::bandwidth<T>> elementwise_l2_bandwidth{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -170,47 +182,64 @@ template <Scalar T = double>
 using basic_machine_profile = fitted_profile<basic_machine_parameters<T>>;
 using machine_profile = basic_machine_profile<>;
 
-/// Additional costs of a serving engine. Low-precision GEMMs: kernels that quantise the activations
-/// at run time. GEMMs with weights below the activations' precision: dequantisation, in plain
-/// libraries too.
-/// Engine steps: CPU time that the device waits for. Requests: CPU time of parsing and responding.
-/// The defaults have none of it.
+/// Costs that a serving engine adds to its kernels; with the default values they are all zero.
+/// GEMMs with 8-bit or 4-bit operands: kernels that quantise the activations at run time. GEMMs
+/// with weights of fewer bits than the activations: dequantisation, in libraries without an engine
+/// too.
+/// Engine steps: CPU time during which the device waits. Requests: CPU time of parsing and of
+/// responding.
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
-  duration<T> tensor_scale_floor{};  ///< launches with a scale per tensor or row (fp8)
-  duration<T> quantise_floor{};      ///< launches where every scale is per block (nvfp4 too)
-  T quantise_bytes{};                ///< L2 bytes per activation, without block scales
-  T quantise_row_cycles{};           ///< SM cycles of a row's thread block, without block scales
-  /// additional time of a single row in a benchmark, with matrix units that scale blocks
-  duration<T>  /// (Blackwell)
-      single_row_time{};
-  T block_scale_share = T(1.0);  ///< share of the matrix rate left with block scales
-  /// share left with block scales, with instructions of fewer than 64 rows (Ada, Ampere)
+  /// launch time of quantisation with one scale per tensor or row (fp8)
+  duration<T> tensor_scale_floor{};
+  /// launch time of quantisation in other formats: block scales, nvfp4
+  duration<T> quantise_floor{};
+  /// L2 bytes that quantisation moves per activation, with scales per tensor or row
+  T quantise_bytes{};
+  /// SM cycles of quantisation per row (one thread block), with scales per tensor or row
+  T quantise_row_cycles{};
+  /// additional time in a benchmark of a GEMM with one row, on chips that apply block scales in
+  /// hardware (Blackwell)
+  duration<T> single_row_time{};
+  /// share of the matrix rate that GEMMs with block scales reach, with matrix instructions of 64
+  /// rows or more
+  T block_scale_share = T(1.0);
+  /// share of the matrix rate that GEMMs with block scales reach, with matrix instructions of fewer
+  /// than 64 rows (Ada, Ampere)
   T mma_block_scale_share = T(1.0);
-  /// least time of one k in 8 bits, with instructions of 64 rows
+  /// least time per element of K of a GEMM tile with 8-bit operands, on chips with matrix
+  /// instructions of 64 rows or more
   duration<T> low_precision_step{};
-  duration<T> four_bit_step{};  ///< least time of one k in 4 bits
-  /// least time of one k in 4 bits by untuned kernels, as a benchmark replays them
+  /// least time per element of K of a GEMM tile with 4-bit operands
+  duration<T> four_bit_step{};
+  /// least time per element of K with 4-bit operands, in a benchmark of kernels without tuning
   duration<T> untuned_four_bit_step{};
-  /// added to matrix_floor where weights have fewer bits than activations
+  /// time added to matrix_floor if weights have fewer bits than activations
   duration<T> dequantisation_floor{};
-  T dequantisation_cycles{};  ///< SM cycles to dequantise one weight, in each tile
-  /// share of the quantisation time left in a model, with a scale per tensor
+  /// SM cycles to dequantise one weight; every tile that reads the weight repeats it
+  T dequantisation_cycles{};
+  /// fraction of the benchmarked quantisation time that remains inside a model, with scales per
+  /// tensor or row
   T tensor_scale_share = T(1.0);
-  T quantise_share = T(1.0);        ///< share left in a model with other scales; the rest is fused
-  duration<T> step_cpu_time{};      ///< CPU time of a step: scheduling, sampling, graph launch
-  duration<T> sequence_cpu_time{};  ///< CPU time of a sequence in a step
-  duration<T> rank_wait{};          ///< wait of a collective for its last rank
-  duration<T> request_cpu_time{};   ///< CPU time of a request: HTTP, tokenisation, detokenisation
-  /// engine steps in progress or scheduled before one that a request can join
+  /// fraction of the benchmarked quantisation time that remains inside a model, with other scales;
+  /// the rest is fused
+  T quantise_share = T(1.0);
+  /// CPU time per engine step: scheduling, sampling, graph launch
+  duration<T> step_cpu_time{};
+  duration<T> sequence_cpu_time{};  ///< CPU time per engine step for each sequence
+  duration<T> rank_wait{};          ///< time per collective that ranks wait for the last one
+  duration<T> request_cpu_time{};   ///< CPU time per request: HTTP, tokenisation, detokenisation
+  /// engine steps that a new request waits for before the first that it can join
   T request_iterations{};
-  T prompt_time = T(1.0);  ///< time of a step with prefills over that of its kernels
-  /// start-up delay of a run's initial burst, in addition to its prefills
+  /// factor: time of a step with prefills / predicted time, measured on running services
+  T prefill_step_factor = T(1.0);
+  /// start-up delay of the initial burst of a run, in addition to its prefills
   duration<T> run_start{};
-  /// time of a step over that of its kernels and links, calibrated to a service
-  std::optional<T> step_time{};
-  T log_sigma{};  ///< uncertainty of quantised GEMMs, as in a machine profile
+  /// factor: step time / (kernel + link time), measured on a running service; absent: not
+  /// calibrated
+  std::optional<T> step_time_factor{};
+  T log_sigma{};  ///< uncertainty of GEMMs with quantised operands, see fitted_profile
   const source* from = &given_by_caller;
 
   template <class F, class... S>
@@ -235,9 +264,9 @@ struct basic_engine_profile {
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_host"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
-    f(field::positive("prompt_time"), s.prompt_time...);
+    f(field::positive("prompt_time"), s.prefill_step_factor...);
     f(field::not_negative("run_start"), s.run_start...);
-    f(field::positive("pass_time"), s.step_time...);
+    f(field::positive("pass_time"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

@@ -1,4 +1,4 @@
-// Time of a block of experts as grouped GEMM kernels run it.
+// Time of a block of experts, run as grouped GEMMs.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>
@@ -10,7 +10,7 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Machine parameters, and the expert kernels that run on it.
+/// Parameters of one accelerator model, and of the expert kernels that run on it.
 template <Scalar T = double>
 struct basic_moe_calibration {
   basic_machine_parameters<T> machine{};
@@ -26,10 +26,10 @@ using moe_calibration = basic_moe_calibration<>;
 
 namespace detail {
 
-/// Rows of a tile: the power of two that holds `expert_tokens` rows, between the kernel's least and
-/// most. Both are powers of two, at most 256.
-/// The launcher's: half of the smallest of its candidates around the power of two that holds the
-/// rows of all ranks.
+/// Rows of a tile: the least power of two that holds `expert_tokens` rows, between the kernel's
+/// least_tile_rows and most_tile_rows (both powers of two, at most 256).
+/// TensorRT-LLM's launcher without an autotuner (launcher_tiles): half of the least power of two
+/// that holds the rows of all ranks.
 /// Source: FlashInfer, csrc/trtllm_fused_moe_kernel_launcher.cu, computeSelectedTileN (num_tokens *
 /// top_k / num_local_experts) and selectDefaultTileN, which is the choice without an autotuner.
 template <Scalar T>
@@ -41,17 +41,17 @@ constexpr T moe_tile_rows(const T& expert_tokens, const T& ranks, const basic_mo
   return scalar_max(k.least_tile_rows, scalar_min(k.most_tile_rows, rows));
 }
 
-/// Rates shared by the grouped GEMMs of one block.
+/// Rates that the grouped GEMMs of one block share.
 template <Scalar T>
 struct grouped_rates {
   flop_rate<T> matrix{};
   bandwidth<T> weights{};
   bytes<T> bytes_per_weight{};
   T sms{};
-  bytes<T> l2_bytes{};  ///< weight bytes that L2 retains for the next tile of rows
+  bytes<T> l2_bytes{};  ///< weight bytes that stay in L2 until the next tile of rows
 };
 
-/// Groups of equal rows: touched experts, or shared experts.
+/// Groups of a grouped GEMM, all with equally many rows: the experts in use, or the shared experts.
 template <Scalar T>
 struct expert_groups {
   T count{}, tile_rows{}, row_tiles{};
@@ -64,17 +64,18 @@ struct expert_groups {
   }
 };
 
-/// L2 capacity for data that all SMs read: each partition stores the reads of its own SMs.
+/// L2 capacity for data that all SMs read: capacity / partitions, since each partition caches the
+/// reads of its own SMs.
 /// Source: NVIDIA, A100 whitepaper, "Each L2 partition caches data for memory accesses from SMs in
-/// the GPCs directly connected to the partition"; B200's rows of experts are closest at 0.5 to 0.6
-/// of the capacity.
+/// the GPCs directly connected to the partition". For experts on B200, 0.5 to 0.6 of the capacity
+/// agrees best with measurements.
 template <Scalar T>
 constexpr bytes<T> partition_capacity(const basic_accelerator<T>& a) {
   return positive("l2.capacity", a.l2.capacity.quantity()) / l2_partitions_of(a);
 }
 
-/// DRAM reads of the weights of one group. It is 1, and more where a tile of rows takes all columns
-/// in turn: each further tile of rows re-reads the weights that L2 does not hold.
+/// Number of times that DRAM reads the weights of one group. It is 1, except with columns_first:
+/// there, each tile of rows after the first reads again the weights that L2 does not hold.
 template <Scalar T>
 constexpr T weight_reads(const bytes<T>& weights, const T& row_tiles, const grouped_rates<T>& r,
                          const basic_moe_kernels<T>& k) {
@@ -83,10 +84,10 @@ constexpr T weight_reads(const bytes<T>& weights, const T& row_tiles, const grou
   return named("passes over weights", T(1.0 + (row_tiles - 1.0) * missing));
 }
 
-/// Time of one GEMM of every group, with n = `columns`, k = `depth` and rows padded to tiles: the
-/// matrix time overlapped with the weights' time.
-/// Less than a wave leaves SMs idle. Few tiles draw little bandwidth; tiles of other rows and the
-/// same columns read the same weights, and draw no more.
+/// Time of one grouped GEMM, with n = `columns`, k = `depth` and rows padded to tiles: matrix time
+/// overlapped with the time to read weights.
+/// With less than one wave some SMs are idle. Few tiles draw less than the full DRAM bandwidth.
+/// Tiles of the same columns and other rows read the same weights, so they draw no more.
 template <Scalar T>
 constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& columns, const T& depth,
                                         const grouped_rates<T>& r, const basic_moe_kernels<T>& k) {
@@ -104,7 +105,7 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
   return p_norm(compute, memory, k.overlap);
 }
 
-/// Up (and gate) and down projections of every group.
+/// Time of the up (and gate) and down projections of all groups.
 template <Scalar T>
 constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<T>& x,
                                  const T& width, const grouped_rates<T>& r,
@@ -114,7 +115,7 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
          named("grouped down", grouped_gemm_time(g, x.hidden, width, r, k));
 }
 
-/// Time of the touched experts with untuned tiles.
+/// Time of the experts in use, with untuned tiles.
 template <Scalar T>
 constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
                                          const basic_moe_calibration<T>& c, const T& touched,
@@ -129,15 +130,15 @@ constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const ba
                       positive("l2.capacity", a.l2.capacity.quantity()), c.kernels);
 }
 
-/// Rows and touched experts of the busiest rank.
+/// Rows of the busiest rank, and the number of its experts with at least one token (touched).
 template <Scalar T>
 struct routed_work {
   T rows{}, touched{};
 };
 
-/// Rows and experts of the busiest rank. Rows are the mean's times the imbalance, or the capacity
-/// factor where that is less, and at most the choices of all tokens among the rank's experts.
-/// Grouped routing: half of the experts, all on the same ranks.
+/// Rows and experts in use of the busiest rank. Rows are the mean x min(imbalance, capacity
+/// factor), but no more than all tokens can send to the rank's experts.
+/// With grouped routing, half of the experts are in use, all on the same ranks.
 template <Scalar T>
 constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
                                         const basic_call_conditions<T>& conditions) {
@@ -157,11 +158,12 @@ constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
   return {rows, conditions.routing == expert_routing::random ? expected : balanced};
 }
 
-/// Bytes written and read between the kernels, 2 bytes each time.
-/// Between the GEMMs: the rank's own rows, or those of all choices where the library buffers them.
-/// After them the rank's rows are written, and those of all choices are read and summed on every
-/// rank. A library that buffers all rows converts them and the tokens for 8-bit GEMMs: 16 bits are
-/// read, 8 written and read.
+/// Bytes that the kernels of a block write and read, with 2-byte values.
+/// Between the GEMMs they are for the rank's own rows, or for the rows of all ranks if the library
+/// buffers those. After the GEMMs the rank's rows are written; every rank reads and sums the rows
+/// of all ranks.
+/// A library that buffers all rows also converts them and the tokens for 8-bit GEMMs: 16 bits are
+/// read, 8 bits are written and read.
 template <Scalar T>
 constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const T& rank_rows,
                                 const basic_moe_kernels<T>& k) {
@@ -179,19 +181,18 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
 
 }  // namespace detail
 
-/// Time of a block of experts on one rank: two grouped GEMMs of the touched experts, those of the
-/// shared experts, buffers between the kernels, and their launches.
-/// Balanced routing touches as many experts as there are rows, random routing the expected number.
-/// With expert parallelism it is the busiest rank: conditions.imbalance,
-/// conditions.capacity_factor.
-/// Source: the kernels (vllm fused_moe), fitted to AIConfigurator's published latencies. Experts
-/// without tuned Triton tiles: moe_untuned.hpp.
-/// Leaves out: imbalance among the experts of one rank, with tiles that share its SMs; dispatch and
-/// combine between ranks; tuned tiles of single shapes; TensorRT-LLM's tiles where an engine tuned
-/// them at its start.
-/// Errors: as demand_of(moe_ffn); an accelerator without sms or the format.
-/// Tests: by hand, on one rank and on two; more tokens are never quicker; published latencies of
-/// two accelerators.
+/// Time of a block of experts on one rank: two grouped GEMMs of the experts in use, those of the
+/// shared experts, buffers between the kernels, and launches.
+/// With balanced routing, as many experts are in use as there are rows; with random routing, the
+/// expected number. With expert parallelism the result is for the busiest rank
+/// (conditions.imbalance, conditions.capacity_factor).
+/// Source: the structure of the kernels: vLLM, fused_moe. The parameters are fitted to
+/// AIConfigurator's published latencies. Experts without tuned Triton tiles: moe_untuned.hpp.
+/// Leaves out: imbalance among the experts of one rank; dispatch and combine between ranks; tiles
+/// tuned for single shapes; tiles that TensorRT-LLM tunes at the start of an engine.
+/// Errors: those of demand_of(moe_ffn); an accelerator without sms or without the format.
+/// Tests: values computed by hand, on one rank and on two; more tokens are never faster; published
+/// latencies of two accelerators.
 template <Scalar T>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_ffn<T>& x,

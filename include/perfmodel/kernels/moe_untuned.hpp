@@ -1,4 +1,4 @@
-// Grouped GEMMs of experts with Triton's default tiles, for shapes without tuned ones.
+// Libraries of grouped expert GEMMs, and experts with Triton's default tiles.
 #pragma once
 
 #include <perfmodel/core/fields.hpp>
@@ -8,37 +8,39 @@
 #include <perfmodel/scalar/p_norm.hpp>
 #include <perfmodel/units/quantity.hpp>
 
-// Libraries of grouped expert GEMMs.
-
 namespace perfmodel::inline v0_3 {
 
-/// Work division and costs of one library of grouped GEMMs. Tile sizes and the flag are read in its
-/// source; the costs are fitted. Nothing is fitted to experts on one accelerator: they take its
-/// machine parameters.
+/// Work division and costs of one library of grouped GEMMs. Tile sizes and `all_rows_buffered` are
+/// read in its source; the costs are fitted. No parameter is fitted to experts on one accelerator
+/// model: those are its machine parameters.
 template <Scalar T = double>
 struct basic_moe_kernels {
   label name{};
-  T least_tile_rows = T(16.0);  ///< tile rows with few tokens per expert
-  T most_tile_rows = T(128.0);  ///< tile rows with many tokens per expert
+  T least_tile_rows = T(16.0);  ///< rows of a tile with few tokens per expert
+  T most_tile_rows = T(128.0);  ///< rows of a tile with many tokens per expert
   T tile_columns = T(128.0);
-  bool all_rows_buffered = false;  ///< between the GEMMs: rows of the whole group, on every rank
-  duration<T> floor{};             ///< one launch each of sort, two GEMMs, activation and sum
-  T buffer_share = T(1.0);         ///< share of DRAM bandwidth of the buffers between kernels
-  T matrix_ratio = T(1.0);         ///< share of the matrix peak over matrix_share
-  T dram_saturation =
-      T(1.0);  ///< tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM
-  /// Exponent of the overlap of multiplications and weight reads: 2 is a root of squares, more is
-  /// nearer to the longer of the two.
+  /// every rank buffers the rows of all ranks between the GEMMs
+  bool all_rows_buffered = false;
+  duration<T> floor{};      ///< launches of the five kernels: sort, two GEMMs, activation, sum
+  T buffer_share = T(1.0);  ///< share of DRAM bandwidth for the buffers between kernels
+  /// matrix rate of these kernels / matrix rate of GEMMs on the machine
+  T matrix_ratio = T(1.0);
+  /// tiles on a share x of the SMs draw min(1, dram_saturation x) of DRAM bandwidth
+  T dram_saturation = T(1.0);
+  /// exponent of the norm that overlaps matrix time and weight reads: 2 is the root of the sum of
+  /// squares, more is nearer to the maximum
   T overlap = T(2.0);
-  /// Tile rows of TensorRT-LLM's untuned launcher: half of the tile that it counts on.
+  /// tile rows as in TensorRT-LLM's launcher without an autotuner, see moe_tile_rows
   bool launcher_tiles = false;
-  /// All columns of an expert precede its next tile of rows: weights that L2 does not hold are
-  /// re-read.
+  /// a tile of rows runs all columns of an expert before the next one: weights outside L2 are read
+  /// again
   bool columns_first = false;
-  bool untuned =
-      false;  ///< Triton's default tiles, see moe_untuned.hpp; the tile sizes here do not apply
-  T few_tokens_dram_ratio = T(1.0);   ///< untuned: share of dram_share that its 16 x 32 tiles draw
-  T many_tokens_dram_ratio = T(1.0);  ///< untuned: share of dram_share that its 64 x 64 tiles draw
+  /// Triton's default tiles, see untuned_experts; the tile sizes here do not apply
+  bool untuned = false;
+  /// untuned 16 x 32 tiles: DRAM bandwidth that they reach / DRAM bandwidth of GEMMs
+  T few_tokens_dram_ratio = T(1.0);
+  /// untuned 64 x 64 tiles: DRAM bandwidth that they reach / DRAM bandwidth of GEMMs
+  T many_tokens_dram_ratio = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -61,10 +63,10 @@ struct basic_moe_kernels {
 };
 using moe_kernels = basic_moe_kernels<>;
 
-/// Whether vLLM and SGLang ship tuned tiles for this number of 16-bit experts on a rank, of this
-/// width, on A100 (SXM, 80 GB).
-/// Source: their files `E=<experts>,N=<width>,device_name=NVIDIA_A100-SXM4-80GB.json`, of vLLM
-/// 0.27.1. Test: eight of 1,792, not of 14,336.
+/// True if vLLM and SGLang ship tuned tiles for 16-bit experts on A100 (SXM, 80 GB). `experts` is
+/// the number of experts on a rank, `width` their intermediate size there.
+/// Source: vLLM 0.27.1, the files `E=<experts>,N=<width>,device_name=NVIDIA_A100-SXM4-80GB.json`.
+/// Test: eight experts of 1,792 have a file, eight of 14,336 have none.
 constexpr bool has_tuned_tiles_on_a100(double experts, double width) {
   constexpr double files[][2] = {{1, 1792},  {1, 3584},  {1, 7168},  {1, 14336}, {8, 1792},
                                  {8, 2048},  {8, 3584},  {8, 4096},  {8, 7168},  {16, 1344},
@@ -78,19 +80,19 @@ constexpr bool has_tuned_tiles_on_a100(double experts, double width) {
 
 namespace detail {
 
-/// Whether a rank's part of an expert block has tuned tiles.
+/// True if a rank's part of an expert block has tuned tiles.
 template <Scalar T>
 constexpr bool runs_tuned_tiles(const basic_moe_ffn<T>& x) {
   return has_tuned_tiles_on_a100(upper(x.experts) / upper(x.expert_parallel),
                                  upper(x.intermediate) / upper(x.tensor_parallel));
 }
 
-/// Experts of equal rows on one rank, and the values shared by their GEMMs. Tiles are 16 x 32 as
-/// long as a rank has as many experts as there are tokens, else 64 x 64.
+/// Experts with equally many rows on one rank, and the values that their GEMMs share. Tiles are 16
+/// x 32 with no more tokens than experts of the rank, else 64 x 64.
 template <Scalar T>
 struct untuned_experts {
   T experts{}, rows{};
-  T many_tokens{};  ///< 0 or 1: more tokens than experts
+  T many_tokens{};  ///< 1 if there are more tokens than experts, else 0
   T sms{};
   flop_rate<T> matrix{};
   bandwidth<T> dram{};
@@ -98,9 +100,10 @@ struct untuned_experts {
   bytes<T> weight{}, activation{};
 };
 
-/// Time of one GEMM of every expert. L2 feeds each tile its rows and columns, except the share of
-/// the rows that L2 does not hold (`missing_share`), which DRAM feeds; DRAM reads the weights once.
-/// Fewer tiles than SMs take as long as one on each, and draw little of DRAM.
+/// Time of one GEMM of all experts. L2 supplies the tiles; DRAM supplies the share of the rows that
+/// L2 does not hold (`missing_share`), and reads the weights once.
+/// With fewer tiles than SMs, the time is that of one tile on each SM, and the tiles draw less than
+/// the full DRAM bandwidth.
 template <Scalar T>
 constexpr duration<T> untuned_gemm_time(const untuned_experts<T>& e, const T& columns,
                                         const T& depth, const T& missing_share,
@@ -110,7 +113,7 @@ constexpr duration<T> untuned_gemm_time(const untuned_experts<T>& e, const T& co
   const T tile_columns = 32.0 + 32.0 * e.many_tokens;
   const T column_tiles = ceil(T(columns / tile_columns));
   const T tiles = named("tiles", T(e.experts * ceil(T(e.rows / tile_rows)) * column_tiles));
-  const T padded_tiles = scalar_max(tiles, e.sms);  // what is idle takes as long as a tile
+  const T padded_tiles = scalar_max(tiles, e.sms);  // idle SMs wait for one tile
   duration<T> step = 2.0 * padded_tiles * tile_rows * tile_columns * depth * flop / e.matrix;
   if (e.l2) {
     const T longest = e.sms * scalar_min(e.rows, tile_rows);
@@ -129,8 +132,8 @@ constexpr duration<T> untuned_gemm_time(const untuned_experts<T>& e, const T& co
       named("weights' time", e.experts * columns * depth * e.weight / (drawn_share * e.dram)));
 }
 
-/// Time of the up (and gate) and down projections of such experts. `read_bytes` is the size of the
-/// tokens' activations, of which L2 holds at most its capacity.
+/// Time of the up (and gate) and down projections of untuned experts. `read_bytes` is the size of
+/// the tokens' activations; L2 holds at most its capacity of them.
 template <Scalar T>
 constexpr duration<T> untuned_time(const untuned_experts<T>& e, const basic_moe_ffn<T>& x,
                                    const T& width, const bytes<T>& read_bytes,

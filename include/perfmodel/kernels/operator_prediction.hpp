@@ -1,4 +1,4 @@
-// Evidence behind a calibrated time, and a prediction of one operator with its bound and interval.
+// Evidence of a calibrated time, and the prediction of one operator with lower bound and interval.
 #pragma once
 
 #include <perfmodel/kernels/interval.hpp>
@@ -6,33 +6,35 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Time of a composition by calibration profile, and the kinds of its operators.
+/// Time of a sum of operators, by the calibration profile that it depends on, and the kind of
+/// operator that each profile was used for.
 template <Scalar T = double>
 struct basic_time_by_profile {
   duration<T> gemms{}, attention{}, experts{}, links{}, network{};
   gemm_kind kind_of_gemms = gemm_kind::sixteen_bit;
   attention_kind kind_of_attention = attention_kind::decode;
   expert_kind kind_of_experts = expert_kind::as_stored;
-  /// kind of the all-reduces, which take most of the link time
+  /// library of the all-reduces, which take most of the link time
   collective_kind kind_of_all_reduces = collective_kind::library;
 };
 using time_by_profile = basic_time_by_profile<>;
 
-/// Whether weights of experts are dequantised in the grouped GEMM.
+/// True if experts take time and their grouped GEMMs dequantise the weights.
 template <Scalar T>
 constexpr bool dequantises_experts(const basic_time_by_profile<T>& t) {
   return t.kind_of_experts == expert_kind::dequantised && mid(t.experts.value()) > 0.0;
 }
 
-/// Whether an engine quantises activations for GEMMs of a kind.
+/// True if an engine quantises the activations of GEMMs of this kind.
 constexpr bool quantises(gemm_kind k) {
   return k != gemm_kind::sixteen_bit && k != gemm_kind::dequantised;
 }
 
 namespace detail {
 
-/// log_sigma of GEMMs of a kind: the machine's own where measured. Else the larger of the machine
-/// profile's and the engine's quantising kernels'.
+/// log_sigma of one kind of GEMMs: the value measured for that kind on the machine. If there is
+/// none, it is the larger of the machine profile's and (for kinds that quantise) the engine
+/// profile's.
 template <Scalar T>
 constexpr double gemm_log_sigma(const basic_calibrated<T>& c, gemm_kind k) {
   const profile_note& gemms = c.note(profile_part::gemms);
@@ -40,12 +42,13 @@ constexpr double gemm_log_sigma(const basic_calibrated<T>& c, gemm_kind k) {
   const double engine = c.note(profile_part::quantisation).log_sigma;
   return quantises(k) && engine > gemms.log_sigma ? engine : gemms.log_sigma;
 }
+/// The note with another log_sigma.
 constexpr profile_note with_log_sigma(profile_note n, double log_sigma) {
   n.log_sigma = log_sigma;
   return n;
 }
 
-/// Kinds of one operator's GEMM, attention or expert block.
+/// Kind of one operator: of a GEMM, of attention or of an expert block.
 template <Scalar T, class Operator>
 constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
   basic_time_by_profile<T> by;
@@ -60,8 +63,8 @@ constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
   return by;
 }
 
-/// Note of GEMMs of a kind. Dequantised ones that were not measured on the machine name their
-/// source.
+/// Note of one kind of GEMMs. Dequantised GEMMs that were not measured on the machine cite the
+/// source of their parameters.
 template <Scalar T>
 constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, double log_sigma) {
   profile_note n = with_log_sigma(c.note(profile_part::gemms), log_sigma);
@@ -72,8 +75,9 @@ constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, doub
 
 }  // namespace detail
 
-/// Evidence behind a time. All operators of one profile err in the same direction, over layers and
-/// over each other: a profile's share of log_sigma is its share of the time.
+/// Evidence of a time: the profiles behind it and their log_sigma. All operators of one profile are
+/// assumed to err in the same direction, and so are different profiles. Each profile's log_sigma
+/// therefore counts in proportion to its time.
 template <Scalar T>
 constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
   const auto middle = [](const duration<T>& x) { return duration<>::from_value(mid(x.value())); };
@@ -97,10 +101,11 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
   return e;
 }
 
-/// log_sigma of one operator: by its kind, larger for shapes outside the measured ones.
-/// Norms and activations have at least elementwise_log_sigma, or elementwise_kernels_log_sigma
-/// where the policy counts element-wise kernels.
-/// Test: a 16-bit GEMM on H100 has that of the catalogue; with n = 512 twice that.
+/// log_sigma of one operator: that of its kind, increased for shapes outside the measured ones
+/// (interval_growth).
+/// Norms and activations have at least elementwise_log_sigma, or elementwise_kernels_log_sigma if
+/// the policy counts element-wise kernels separately.
+/// Test: a 16-bit GEMM on H100 has the log_sigma of the catalogue; with n = 512 it has twice that.
 template <Scalar T, class Operator>
 constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& c) {
   const basic_time_by_profile<T> by = detail::kinds_of<T>(x);
@@ -118,8 +123,10 @@ constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& 
   return log_sigma;
 }
 
-/// A prediction of one operator with its bound and interval, from one call.
-/// Errors: as calibrated_estimate and roofline. Test: low < time < high, bound below time.
+/// Prediction of one operator: its calibrated time, its roofline as lower bound, its interval and
+/// its evidence.
+/// Errors: those of calibrated_estimate and roofline. Test: low < time < high, and bound below
+/// time.
 template <Scalar T, class Operator>
 constexpr prediction<basic_estimate<T>> predict(
     const basic_accelerator<T>& a, const Operator& x, const basic_calibrated<T>& c,

@@ -1,4 +1,4 @@
-// Calibration of one accelerator under one engine, as a policy that every law takes.
+// Calibration of an accelerator model with an engine: a policy for every prediction function.
 #pragma once
 
 #include <concepts>
@@ -16,12 +16,12 @@
 #include <perfmodel/operators/attention_decode.hpp>
 #include <type_traits>
 
-// Memoised operator times of a service: the rates of each GEMM, and the times of repeated
+// Memoised operator times of a service: one entry for each GEMM shape, and recent attention
 // workloads.
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Times of the last N workloads.
+/// Memo of the times of the last N workloads.
 template <class W, Scalar T, std::size_t N>
 class recent_times {
  public:
@@ -45,8 +45,9 @@ class recent_times {
   std::size_t next_ = 0;
 };
 
-/// GEMMs of one model on one machine, each with its rates and the time of its last number of rows.
-/// Steps ask for them in the same order. GEMMs beyond the capacity are computed anew.
+/// Memo of GEMM times: for each GEMM shape its rates, and its time at the last number of rows.
+/// Steps ask for the shapes in the same order. Shapes beyond the memo's capacity are computed each
+/// time.
 template <Scalar T>
 class gemm_memo {
  public:
@@ -100,7 +101,7 @@ class gemm_memo {
   std::size_t next_ = 0;
 };
 
-/// Memoised times for one accelerator, one policy and one thread.
+/// Memo of operator times for one accelerator model, one policy and one thread.
 template <Scalar T>
 struct operator_memo {
   gemm_memo<T> gemms{};
@@ -112,12 +113,13 @@ struct operator_memo {
 
 namespace perfmodel::inline v0_3 {
 
-/// Largest number of decodes measured together with a prefill chunk. Each further decode adds its
-/// time without a chunk, which a run of 256 agrees with: docs/laws/calibrated_workstation.md.
+/// Largest number of decodes that were measured in one kernel with a prefill chunk. Each further
+/// decode adds its time without a chunk; a measured batch of 256 agrees
+/// (docs/laws/calibrated_workstation.md).
 inline constexpr double most_decodes_with_chunk = 128.0;
 
-/// Accelerator and engine of a calibration. Without a name it fits every accelerator, and with
-/// engine::none every engine.
+/// Accelerator model and engine that a calibration is for. With an empty name it applies to every
+/// accelerator, with engine::none to every engine.
 struct calibration_target {
   label accelerator{};
   chip_architecture architecture{};
@@ -141,43 +143,50 @@ namespace detail {
 }
 }  // namespace detail
 
-/// Execution policy with a calibrated time of each operator that was measured, and a cost policy
-/// for links inside a node and between nodes.
-/// Attention kernels are chosen by the format of the KV cache. Expert kernels are chosen by the
-/// formats of weights and operands, and by expert parallelism. Made by calibrated_for; lift<T>
-/// takes it to another scalar.
+/// Execution policy with a calibrated time for each operator that was measured. It also prices
+/// collectives, on links inside a node and between nodes.
+/// The format of the KV cache selects the attention kernels. The formats of weights and operands,
+/// and expert parallelism, select the expert kernels.
+/// calibrated_for(deployment) makes this policy; lift<T> converts it to another scalar type.
 template <Scalar T = double>
 struct basic_calibrated {
-  using hooks = policy_hooks<basic_calibrated, policy_hook::estimate, policy_hook::time,
-                             policy_hook::mixed_attention_time, policy_hook::elementwise_kernels,
-                             policy_hook::cpu_time, policy_hook::rank_wait, policy_hook::step_time,
-                             policy_hook::engine, policy_hook::require_target>;
+  using hooks =
+      policy_hooks<basic_calibrated, policy_hook::estimate, policy_hook::time,
+                   policy_hook::mixed_attention_time, policy_hook::elementwise_kernels,
+                   policy_hook::cpu_time, policy_hook::rank_wait, policy_hook::step_time_factor,
+                   policy_hook::engine, policy_hook::require_target>;
 
   basic_machine_parameters<T> machine{};
   basic_engine_profile<T> engine{};
   basic_attention_parameters<T> attention{};
-  basic_attention_kernels<T> attention_kernels{};  ///< kernels for a 16-bit KV cache
-  /// kernels for a KV cache below 16 bits
+  basic_attention_kernels<T> attention_kernels{};  ///< attention kernels with a 16-bit KV cache
+  /// attention kernels with a KV cache of fewer than 16 bits
   basic_attention_kernels<T> low_precision_attention_kernels{};
-  /// 16-bit weights and operands; 4-bit weights with 8- or 4-bit operands
+  /// expert kernels with 16-bit weights and operands, or with 4-bit weights and 8- or 4-bit
+  /// operands
   basic_moe_kernels<T> moe_kernels{};
-  std::optional<basic_moe_kernels<T>>
-      untuned_moe_kernels{};                         ///< 16-bit experts without tuned tiles
-  basic_moe_kernels<T> dequantised_moe_kernels{};    ///< weights below 16 bits with 16-bit operands
-  basic_moe_kernels<T> low_precision_moe_kernels{};  ///< 8-bit weights and operands
-  /// 8-bit weights and operands, expert-parallel
+  /// expert kernels with 16-bit weights, for shapes without tuned tiles
+  std::optional<basic_moe_kernels<T>> untuned_moe_kernels{};
+  /// expert kernels with weights of fewer than 16 bits and 16-bit operands
+  basic_moe_kernels<T> dequantised_moe_kernels{};
+  /// expert kernels with 8-bit weights and operands, without expert parallelism
+  basic_moe_kernels<T> low_precision_moe_kernels{};
+  /// expert kernels with 8-bit weights and operands, with expert parallelism
   basic_moe_kernels<T> expert_parallel_moe_kernels{};
   basic_calibrated_collectives<T> links{};    ///< links inside a node
   basic_calibrated_collectives<T> network{};  ///< links between nodes: InfiniBand, Ethernet
-  /// absent where not measured
+  /// attention kernel of prefills with decodes; absent: not measured
   std::optional<basic_mixed_attention_parameters<T>> mixed_attention{};
-  /// element-wise kernels of a step, where measured
+  /// element-wise kernels of a step that were measured separately
   basic_elementwise_kernels<T> elementwise_kernels{};
+  /// launch of one kernel in a captured graph
   duration<T> kernel_time = lift<T>(graph_kernel_time);
+  /// L2 state and routing of the operators; default: inside a model
   basic_call_conditions<T> conditions{};
-  std::array<profile_note, 6> notes{};  ///< one for each profile_part
+  std::array<profile_note, 6> notes{};  ///< source and log_sigma of each profile_part
   calibration_target target{};
-  service_uncertainty services{};  ///< uncertainty of a service beyond its kernels
+  /// uncertainty of service times in addition to that of kernels
+  service_uncertainty services{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -202,8 +211,8 @@ struct basic_calibrated {
     f("services", s.services...);
   }
 
-  /// Refuses a deployment on another accelerator (name, architecture) or with another engine.
-  /// A changed copy of the accelerator keeps its name, and is accepted. Errors: inconsistent.
+  /// Throws error_code::inconsistent for a deployment on another accelerator model (name or
+  /// architecture) or with another engine. A modified accelerator that keeps the name is accepted.
   constexpr void require_target(const basic_accelerator<T>& device,
                                 perfmodel::engine serving_engine) const {
     const bool is_named = !target.accelerator.view().empty();
@@ -221,12 +230,12 @@ struct basic_calibrated {
                                      const basic_demand<T>& d) const {
     return machine.matrix_share * peak(a, d.format);
   }
-  /// Data sheet rate of the vector units: no measurement here was bound by them.
+  /// Peak vector rate of the data sheet: no measured kernel was limited by it.
   constexpr flop_rate<T> vector_rate(const basic_accelerator<T>& a, const basic_demand<T>&) const {
     return vector_peak(a);
   }
-  /// DRAM rate of GEMMs, and the higher one of element-wise kernels for operators without matrix
-  /// FLOP.
+  /// DRAM bandwidth that an operator reaches: that of GEMMs, or the higher one of element-wise
+  /// kernels for operators without matrix FLOP.
   constexpr perfmodel::bandwidth<T> dram_bandwidth(const basic_accelerator<T>& a,
                                                    const basic_demand<T>& d) const {
     const T share = upper(d.matrix_flop.value()) > 0.0
@@ -238,15 +247,18 @@ struct basic_calibrated {
     return d.launches * kernel_time;
   }
 
-  /// CPU time of an engine step on `sequences` sequences of a data-parallel group.
+  /// CPU time of an engine step with `sequences` sequences in a data-parallel group.
   constexpr duration<T> cpu_time(const T& sequences) const {
     return engine.step_cpu_time + sequences * engine.sequence_cpu_time;
   }
-  /// Wait of a collective for the last of its ranks.
+  /// Time per collective that ranks wait for the last one.
   constexpr const duration<T>& rank_wait() const { return engine.rank_wait; }
-  /// Factor of a service's kernel and link times over their own, where it was calibrated.
-  constexpr const std::optional<T>& step_time() const { return engine.step_time; }
+  /// Factor: step time / (kernel + link time), measured on a running service; absent: not
+  /// calibrated.
+  constexpr const std::optional<T>& step_time_factor() const { return engine.step_time_factor; }
 
+  /// Cost policy of links: the three functions of basic_calibrated_collectives, for the links of
+  /// `l`.
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return link_cost_of(l).selects(l, s);
   }
@@ -260,6 +272,7 @@ struct basic_calibrated {
     return link_cost_of(l).visit_cost_pieces(l, s, add);
   }
 
+  /// Time of an operator with its breakdown, under the conditions of this policy.
   template <class Operator>
   constexpr basic_estimate<T> estimate(const basic_accelerator<T>& a,
                                        const Operator& x) const requires
@@ -268,8 +281,8 @@ struct basic_calibrated {
   }
   { return calibrated_estimate(a, x, *this, conditions_of(x)); }
 
-  /// Time of a prefill chunk and decodes in one kernel. Empty where that was not measured: heads
-  /// other than 128, caches below 16 bits, windows.
+  /// Time of a prefill chunk and decodes in one attention kernel. Empty if that was not measured:
+  /// head_dim other than 128, a KV cache of fewer than 16 bits, or a sliding window.
   constexpr std::optional<duration<T>> mixed_attention_time(
       const basic_accelerator<T>& a, const basic_attention_prefill<T>& prefills,
       const basic_attention_decode<T>& decodes) const {
@@ -290,14 +303,15 @@ struct basic_calibrated {
     return perfmodel::elementwise_kernel_time(a, k, x, machine, elementwise_kernels);
   }
 
-  /// Time of a valid operator of a step, without terms and shares.
+  /// Time of a valid operator, without its breakdown and shares of the peaks.
   template <class Operator>
   constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x) const requires
       requires(const basic_calibrated& c) {
     calibrated_time(a, x, c, c.conditions);
   }
   { return calibrated_time(a, x, *this, conditions_of(x)); }
-  /// Time of an operator with plain numbers, by the memo of a service's earlier steps.
+  /// Time of an operator, from the memo if an earlier step of the service had the same operator.
+  /// Plain floating-point scalars only.
   using memo_type = detail::operator_memo<T>;
   template <class Operator>
   constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x,
@@ -322,12 +336,13 @@ struct basic_calibrated {
     }
   }
 
+  /// Source and log_sigma of one profile.
   constexpr const profile_note& note(profile_part p) const {
     return perfmodel::detail::entry_of(notes, p, "profile_part");
   }
 
  private:
-  /// Norms in a step with calibrated element-wise kernels read L2-warm inputs.
+  /// If element-wise kernels are counted separately, norms find their inputs in L2.
   constexpr basic_call_conditions<T> conditions_of(const basic_norm<T>&) const {
     basic_call_conditions<T> found = conditions;
     if (elementwise_kernels.has_any()) found.cache = cache_state::warm;

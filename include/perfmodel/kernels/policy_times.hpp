@@ -1,4 +1,4 @@
-// Estimate and time of each operator under the calibration of an accelerator.
+// Time of each kind of operator under a calibrated policy, with and without its breakdown.
 #pragma once
 
 #include <concepts>
@@ -63,8 +63,8 @@ constexpr basic_moe_calibration<T> calibration_for(const basic_moe_ffn<T>& x,
 
 }  // namespace detail
 
-/// Estimate of one operator on an accelerator, for any kind of operator.
-/// Test: equal to the estimate by the operator's own calibration.
+/// Time of one operator of any kind on an accelerator, with its breakdown.
+/// Test: equal to the time with the operator's own calibration struct.
 template <Scalar T, class Operator, std::same_as<basic_calibrated<T>> Calibration>
   requires requires(const Operator& x, const Calibration& c) {
     detail::calibration_for(x, c);
@@ -88,7 +88,7 @@ constexpr basic_estimate<T> calibrated_estimate(
 }
 namespace detail {
 
-/// Gate and up in one GEMM, then down: the sum of both by gemm_time(gemm).
+/// Time of a fused feed-forward: gate and up in one GEMM, then down; each takes gemm_time(gemm).
 template <Scalar T, class Time>
 constexpr duration<T> time_of_gated_gemms(const basic_swiglu<T>& x, const Time& gemm_time) {
   basic_gemm<T> g{.m = x.tokens,
@@ -114,7 +114,8 @@ constexpr T streamed_elements(const basic_embedding<T>& x) {
 
 }  // namespace detail
 
-/// Gate and up in one GEMM, then down; an unfused activation runs as a kernel between them.
+/// Time of a feed-forward: gate and up in one GEMM, then down. An activation that is not fused runs
+/// as a kernel between them.
 template <Scalar T, std::same_as<basic_calibrated<T>> Calibration>
 constexpr basic_estimate<T> calibrated_estimate(
     const basic_accelerator<T>& a, const basic_swiglu<T>& x, const Calibration& c,
@@ -149,9 +150,9 @@ constexpr basic_estimate<T> calibrated_estimate(
   return e;
 }
 
-/// Time of calibrated_estimate for a valid operator, without terms and shares: most calls of a
-/// step.
-/// Test: equal to the last digits.
+/// The time of calibrated_estimate for a valid operator, without breakdown and shares of the peaks.
+/// Most calls of a step need only this.
+/// Test: equal to calibrated_estimate(...).time up to rounding.
 template <Scalar T>
 constexpr duration<T> calibrated_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
                                       const basic_calibrated<T>& c,

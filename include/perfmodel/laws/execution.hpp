@@ -44,8 +44,8 @@ enum class policy_hook {
   elementwise_kernels,   ///< element-wise kernels of a step, with elementwise_kernel_time
   cpu_time,              ///< cpu_time(sequences) -> duration of an engine step
   rank_wait,             ///< rank_wait() -> duration of a collective
-  step_time,             ///< step_time() -> optional factor of kernel and link times
-  engine,                ///< engine profile of a service: request_cpu_time, prompt_time, ...
+  step_time_factor,      ///< step_time_factor() -> optional factor of kernel and link times
+  engine,                ///< engine profile of a service: request_cpu_time, run_start, ...
   require_target         ///< require_target(device, engine) refuses another deployment
 };
 #if defined(__GNUC__)
@@ -65,8 +65,8 @@ namespace detail {
 
 /// Names of the hooks: a lookup through a policy and these is ambiguous where the policy has one.
 struct hook_names {
-  int estimate, time, mixed_attention_time, elementwise_kernels, cpu_time, rank_wait, step_time,
-      engine, require_target;
+  int estimate, time, mixed_attention_time, elementwise_kernels, cpu_time, rank_wait,
+      step_time_factor, engine, require_target;
 };
 template <class Policy>
 struct hook_probe : Policy, hook_names {};
@@ -92,7 +92,7 @@ constexpr bool has_hook(policy_hook h) {
       };
     case policy_hook::rank_wait: return !requires { &probe::rank_wait;
       };
-    case policy_hook::step_time: return !requires { &probe::step_time;
+    case policy_hook::step_time_factor: return !requires { &probe::step_time_factor;
       };
     case policy_hook::engine: return !requires { &probe::engine;
       };
@@ -108,7 +108,7 @@ inline constexpr policy_hook all_policy_hooks[] = {
     policy_hook::elementwise_kernels,
     policy_hook::cpu_time,
     policy_hook::rank_wait,
-    policy_hook::step_time,
+    policy_hook::step_time_factor,
     policy_hook::engine,
     policy_hook::require_target,
 };
@@ -265,12 +265,12 @@ using derated = basic_derated<>;
 
 namespace detail {
 
-/// Time of a step's kernels or links, scaled by a service calibration's policy.step_time() if it
-/// has one.
+/// Time of a step's kernels or links, multiplied by policy.step_time_factor() if the policy has
+/// that function and it returns a value.
 template <Scalar T, class Policy>
 constexpr duration<T> time_under_policy(const duration<T>& alone, const Policy& policy) {
-  if constexpr (requires { policy.step_time(); }) {
-    return policy.step_time() ? *policy.step_time() * alone : alone;
+  if constexpr (requires { policy.step_time_factor(); }) {
+    return policy.step_time_factor() ? *policy.step_time_factor() * alone : alone;
   } else {
     return alone;
   }

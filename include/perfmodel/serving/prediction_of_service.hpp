@@ -20,7 +20,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
   if constexpr (requires { policy.engine.request_cpu_time; }) {
     terms.request_cpu_time = policy.engine.request_cpu_time;
     terms.scheduling_steps = policy.engine.request_iterations;
-    terms.prefill_slowdown = policy.engine.prompt_time;
+    terms.prefill_slowdown = policy.engine.prefill_step_factor;
     terms.startup_time = policy.engine.run_start;
   }
   return terms;

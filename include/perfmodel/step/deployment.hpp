@@ -1,4 +1,4 @@
-// A model on machines: what is stored in which format, and how it is cut.
+// A deployment: a model on accelerators, its layout over ranks, its formats and its engine.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -12,14 +12,16 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// One replica of a model: equal accelerators, the model, the layout and the formats.
-/// `activations` is the operand format of its GEMMs. They run in the wider of it and the weights'
-/// format, so bf16 activations make a weight format weight-only.
-/// `expert_activations` is that of routed experts, `activations` where only that is stated; `kv` is
-/// the format of the KV cache. formats_of(d) fills in the engine's own formats.
-/// `layout.data` counts data-parallel attention groups of this replica; serving and plan count
-/// replicas.
-/// Memory shares and reserves that are not stated are those of `serving_engine`.
+/// One replica of a model: its accelerator, the model, the layout over equal ranks, and the
+/// formats.
+/// `activations` is the operand format of GEMMs. A GEMM multiplies in the wider of it and the
+/// format of the weights: bf16 activations make quantised weights weight-only.
+/// `expert_activations` is the operand format of routed experts; absent: `activations`. `kv` is the
+/// format of the KV cache. Absent formats are chosen by the engine, see formats_of.
+/// `layout.data` is the number of data-parallel attention groups inside this replica. The number of
+/// replicas is an input of `serving` and a result of `plan`.
+/// Absent memory settings (`utilization`, `activation_bytes`, `runtime_bytes`) are the defaults of
+/// `serving_engine`.
 template <Scalar T = double>
 struct basic_deployment {
   basic_accelerator<T> device{};
@@ -29,11 +31,13 @@ struct basic_deployment {
   std::optional<number_format> activations{};
   std::optional<number_format> expert_activations{};
   std::optional<storage_format> kv{};
-  std::optional<T> utilization{};              ///< usable share of a device's memory
-  std::optional<bytes<T>> activation_bytes{};  ///< per device, reserved for activations
-  std::optional<bytes<T>> runtime_bytes{};     ///< per device
+  std::optional<T> utilization{};  ///< fraction of a device's memory that the engine may use
+  std::optional<bytes<T>> activation_bytes{};  ///< memory reserved for activations, per device
+  /// memory of the runtime and its libraries, per device
+  std::optional<bytes<T>> runtime_bytes{};
   engine serving_engine = engine::none;
-  basic_engine_limits<T> limits{};  ///< engine step limits that size its memory profile
+  /// step limits with which the engine measures its activation memory
+  basic_engine_limits<T> limits{};
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -53,9 +57,10 @@ struct basic_deployment {
 };
 using deployment = basic_deployment<>;
 
-/// Formats that a deployment runs in: those it states, else those of `serving_engine` on its
-/// accelerator. Each law takes the formats of a deployment from here.
-/// Test: DeepSeek-V3 on H200 multiplies in fp8, fp4 on MI355X in MXFP4; a stated bf16 stays.
+/// Formats that a deployment computes in: those it states, else the choice of `serving_engine` on
+/// its accelerator. Every prediction function takes its formats from here.
+/// Test: DeepSeek-V3 on H200 multiplies in fp8, and fp4 weights on MI355X in MXFP4. A deployment
+/// that states bf16 activations keeps them.
 template <Scalar T>
 constexpr engine_formats formats_of(const basic_deployment<T>& d) {
   engine_formats f = engine_formats_of(d.weights, d.kv, d.device, d.serving_engine);
@@ -64,7 +69,8 @@ constexpr engine_formats formats_of(const basic_deployment<T>& d) {
   return f;
 }
 
-/// The deployment with all of a device's memory for weights and KV cache, as textbooks count.
+/// The deployment with `utilization` 1 and no memory reserved for activations or the runtime:
+/// weights and KV cache share all memory, as in textbook formulas.
 template <Scalar T>
 constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
   d.utilization = T(1.0);
@@ -73,7 +79,7 @@ constexpr basic_deployment<T> with_all_memory(basic_deployment<T> d) {
   return d;
 }
 
-/// Dimensions of the model that the layout has to divide.
+/// Numbers of heads, layers and experts of a model, which the ranks of a layout must divide.
 template <Scalar T>
 constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
   sharded_dims dims;
@@ -86,10 +92,11 @@ constexpr sharded_dims sharded_dims_of(const basic_transformer<T>& m) {
 }
 
 namespace detail {
+/// The format itself if it has 16 bits or more, else bf16.
 constexpr number_format at_least_16_bits(number_format f) {
   return bits_of(f) >= 16.0 ? f : number_format::bf16;
 }
-/// KV-cache format of formats_of(d), computed alone.
+/// KV-cache format of formats_of(d), without computing the other formats.
 template <Scalar T>
 constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
   if (d.kv) return with_block_scales(*d.kv, facts_of(d.device.architecture).kind);
@@ -97,8 +104,8 @@ constexpr storage_format kv_format_of(const basic_deployment<T>& d) {
 }
 }  // namespace detail
 
-/// Format of the residual stream and of messages between ranks: that of the activations, and at
-/// least 16 bits. Engines that multiply in fp8 or fp4 quantise in front of each GEMM.
+/// Format of the residual stream and of messages between ranks: the activations' format, or bf16 if
+/// that has fewer than 16 bits. Engines with fp8 or fp4 GEMMs quantise directly before each GEMM.
 template <Scalar T>
 constexpr number_format residual_format(const basic_deployment<T>& d) {
   if (d.activations) return detail::at_least_16_bits(*d.activations);
@@ -108,6 +115,7 @@ constexpr number_format residual_format(const basic_deployment<T>& d) {
 
 namespace detail {
 
+/// Checks the model, the stored formats and the memory settings of a deployment.
 template <Scalar T>
 constexpr void check_memory(const basic_deployment<T>& d) {
   checked(d.model);
@@ -120,7 +128,8 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   require_valid(d.limits, "limits");
 }
 
-/// Checks everything that an engine step needs of a deployment; callees then hold valid values.
+/// Checks all inputs of an engine step except the iteration. The functions in `detail` that follow
+/// rely on it.
 template <Scalar T>
 constexpr void check_deployment(const basic_deployment<T>& d) {
   check_memory(d);
@@ -134,17 +143,18 @@ constexpr void check_deployment(const basic_deployment<T>& d) {
 
 }  // namespace detail
 
-// Iteration: the sequences that decode in one engine step and the prefills that join them.
+// Iteration: the sequences that decode in one engine step, and the prefills in the same step.
 
-/// Work of one engine step: `batch` sequences decode over `context` cached tokens each, and
-/// `prefill_tokens` prompt tokens join them. These belong to `prefill_sequences` equal prompts with
-/// `prefill_past` cached tokens each. Without a batch the step is prefill only.
-/// `tokens_per_sequence` is 1, or k + 1 in a step that verifies k drafted tokens. Each of them is a
-/// row with logits of its own, and they share one read of their sequence's cache.
-/// Sequences are divided among data-parallel groups and pipeline stages, whole ones, and the
-/// busiest group counts.
-/// A `steady` iteration is the mean of many: prefill_sequences may be below 1, and every group and
-/// stage has its fraction of it.
+/// Work of one engine step. `batch` sequences decode, each with `context` cached tokens.
+/// In the same step, `prefill_sequences` equal prompts have `prefill_tokens` new tokens in total,
+/// after `prefill_past` cached tokens each. With `batch` 0 the step is prefill only.
+/// `tokens_per_sequence` is 1, or k + 1 in a step that verifies k drafted tokens (speculative
+/// decoding). Each of these tokens is a row with its own logits; the cache of their sequence is
+/// read once.
+/// Whole sequences are divided among data-parallel groups and pipeline stages. The results are
+/// those of the group with the most work.
+/// A `steady` iteration is the mean of many steps: prefill_sequences may be below 1, and is divided
+/// among groups and stages without rounding.
 template <Scalar T = double>
 struct basic_iteration {
   T batch{};
@@ -179,21 +189,21 @@ constexpr void check_iteration(const basic_iteration<T>& i) {
   count("batch + prefill_tokens", T(i.batch + i.prefill_tokens));
 }
 
-/// Work of one rank of the busiest data-parallel group in an engine step, at one pipeline stage.
-/// Routed experts see the tokens of all groups.
+/// Work of one rank in an engine step, at one pipeline stage: the rank is in the data-parallel
+/// group with the most sequences. Routed experts also process the tokens of the other groups.
 template <Scalar T>
 struct step_share {
   T sequences{};                 ///< decoding sequences
-  T prefills{};                  ///< prompts that join the step
+  T prefills{};                  ///< prompts with new tokens in this step
   T prefill_length{};            ///< new tokens per prompt
-  T rows{};                      ///< tokens of decode and prefill
+  T rows{};                      ///< decoded and prefilled tokens: the rows of each GEMM
   T logits{};                    ///< tokens that reach the LM head
-  T decoded_tokens_of_groups{};  ///< decoded tokens of all groups
-  T prefills_of_groups{};        ///< prompts of all groups
+  T decoded_tokens_of_groups{};  ///< decoded tokens of all data-parallel groups
+  T prefills_of_groups{};        ///< prompts of all data-parallel groups
 };
 
-/// Divides an iteration among groups and stages: rounds up to one sequence per data-parallel group,
-/// except for steady-state averages.
+/// Divides an iteration among data-parallel groups and pipeline stages. A share below one sequence
+/// counts as one, except for the prefills of a steady iteration.
 template <Scalar T>
 constexpr step_share<T> step_share_of(const parallel_layout& l, const basic_iteration<T>& i) {
   const T stages = T(l.pipeline);

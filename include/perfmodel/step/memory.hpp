@@ -1,4 +1,4 @@
-// Memory of one device of a deployment: weights, its share of a token's KV cache, feasibility.
+// Memory of one device: weights, KV cache, the budget, and whether a deployment fits.
 #pragma once
 
 #include <perfmodel/laws/kv_cache.hpp>
@@ -9,7 +9,7 @@
 namespace perfmodel::inline v0_3 {
 
 namespace detail {
-/// Computes weight_bytes_per_device of a checked model.
+/// weight_bytes_per_device(d) without the check of the model.
 template <Scalar T>
 constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const basic_parameter_count<T> p = count_parameters(d.model);
@@ -22,7 +22,7 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   const T replicated = over_layers(d.model.layers.mixers, [&](const auto& a) {
     return replicated_weights(a, d.model.hidden, tensor);
   });
-  const T latents = over_layers(d.model.layers.feed_forwards,  // to the experts' and back
+  const T latents = over_layers(d.model.layers.feed_forwards,  // projections to and from experts
                                 [&](const auto& x) { return x.latent_weights(d.model.hidden); });
   T vocabulary = p.embedding + p.head;
   if (d.model.encoder) vocabulary += d.model.encoder->parameters;
@@ -36,23 +36,24 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
 }
 }  // namespace detail
 
-/// Weights of one device. Tensor and pipeline parallelism cut linear layers, all ranks of a stage
-/// share routed experts, tensor parallelism cuts the vocabulary tables and an encoder.
-/// Every rank stores projections to latents (of MLA or of experts), replicated KV heads, norms and
-/// routers whole.
-/// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though the
-/// first has one and the last the other.
-/// Tests: bf16 Llama 3 70B over 8 ranks stores 1/8 of its matrices on each; over 16, 1/16 and half
-/// of a KV head's two projections more.
+/// Bytes of weights that one device stores. Linear layers are divided among tensor-parallel ranks
+/// and pipeline stages. Routed experts are divided among all ranks of a stage.
+/// The vocabulary tables and an encoder are divided among tensor-parallel ranks, not among stages.
+/// Every rank of a stage stores whole: projections to latents (MLA, latent experts), replicated KV
+/// heads, norms and routers.
+/// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though only
+/// the first has the embedding and only the last the LM head.
+/// Tests: each of 8 ranks stores 1/8 of the matrices of Llama 3 70B in bf16. Each of 16 ranks
+/// stores 1/16, plus half of the K and V projections of one KV head.
 template <Scalar T>
 constexpr bytes<T> weight_bytes_per_device(const basic_deployment<T>& d) {
   checked(d.model);
   return detail::weights_on_device(d);
 }
 
-/// Share of a token's KV cache that one rank of a tensor-parallel group stores: 1 / N; 1 / H_kv
-/// where ranks exceed KV heads; 1 for MLA, since every head reads the latent.
-/// Test: 8 KV heads over 4, 8, 16 ranks: 1/4, 1/8, 1/8.
+/// Share of a token's KV cache that one of N tensor-parallel ranks stores. It is 1 / N, or 1 / H_kv
+/// with fewer KV heads (H_kv) than ranks. For MLA it is 1, since every head reads the whole latent.
+/// Test: for 8 KV heads the share is 1/4 on 4 ranks, 1/8 on 8 ranks, and 1/8 on 16 ranks.
 template <Scalar T>
 constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
   const storage_format format{};
@@ -65,7 +66,7 @@ constexpr T kv_share(const basic_transformer<T>& m, int tensor) {
 }
 
 namespace detail {
-/// Computes kv_bytes_per_token_and_device of a checked deployment.
+/// kv_bytes_per_token_and_device(d) without the check of the deployment.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T>& d) {
   return named("KV bytes per token and device", cache_per_token(d.model, kv_format_of(d)) *
@@ -74,7 +75,8 @@ constexpr bytes_per_token<T> cache_per_token_and_device(const basic_deployment<T
 }
 }  // namespace detail
 
-/// KV-cache bytes that one device stores per token: kv x share / pipeline.
+/// KV-cache bytes that one device stores per token: bytes of all layers x kv_share / pipeline
+/// stages.
 template <Scalar T>
 constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deployment<T>& d) {
   if (d.kv) require_valid(*d.kv, "kv");
@@ -84,8 +86,9 @@ constexpr bytes_per_token<T> kv_bytes_per_token_and_device(const basic_deploymen
 
 namespace detail {
 
-// Elements per token that a feed-forward buffers on one rank: gate, up and activation. Routed
-// experts buffer one row per chosen expert, in one buffer for inputs and outputs.
+// Activation elements per token that a feed-forward needs on one rank: outputs of gate and up, and
+// the activated values. For routed experts they count top_k times, once for each chosen expert.
+// There, one buffer serves for the gate and up outputs and then for the final outputs.
 template <Scalar T>
 constexpr T buffered_elements(const basic_dense_shape<T>& x, const basic_deployment<T>& d) {
   return x.matrices() * x.intermediate / T(d.layout.tensor);
@@ -99,6 +102,8 @@ constexpr T buffered_elements(const basic_expert_shape<T>& x, const basic_deploy
   const T beside = x.shared_intermediate.value_or(T(0.0));
   return copies + x.matrices() * beside / T(d.layout.tensor);
 }
+/// Dimensions from which an engine estimates its activation memory; the feed-forward with the
+/// largest buffers counts.
 template <Scalar T>
 constexpr basic_step_dimensions<T> step_dimensions_of(const basic_deployment<T>& d) {
   T widest{};
@@ -109,7 +114,8 @@ constexpr basic_step_dimensions<T> step_dimensions_of(const basic_deployment<T>&
   return {d.model.hidden, widest, d.model.vocabulary, bytes_of(residual_format(d))};
 }
 
-/// Memory budget of a device that stores these weights.
+/// Memory budget of a device with `weights` bytes of weights. Settings that the deployment does not
+/// state are the engine's.
 template <Scalar T>
 constexpr basic_memory_budget<T> budget_with_weights(const basic_deployment<T>& d,
                                                      const bytes<T>& weights) {
@@ -140,10 +146,12 @@ constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
 
 }  // namespace detail
 
-/// Memory budget of a device: its capacity, the weights, and the reserves that are stated, else
-/// those of `serving_engine` (engine/engine.hpp). `weights`, where given, are those of a device.
-/// kv_capacity, fits, step, serving and plan all count with this.
-/// Test: all of them give equal sequence counts, for every engine.
+/// Memory budget of a device: capacity, usable fraction, weights, and memory for activations and
+/// the runtime. Settings absent from the deployment are the defaults of `serving_engine`
+/// (engine/engine.hpp).
+/// `weights`, if given, replaces weight_bytes_per_device(d). The functions kv_capacity, fits, step,
+/// serving and plan all use this budget.
+/// Test: these functions find the same number of sequences, for every engine.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
   detail::check_memory(d);
@@ -158,8 +166,8 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Checks that the fabric joins the tensor- and data-parallel group, and that ranks divide an
-/// expert.
+/// Checks that the fabric connects all ranks of a stage, and that the ranks that share an expert
+/// divide its intermediate size.
 template <Scalar T>
 constexpr feasibility group_fits(const basic_deployment<T>& d) {
   const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
@@ -176,7 +184,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
   return {};
 }
 
-/// KV cache and states of one sequence that one device stores.
+/// Bytes of KV cache and recurrent states that one device stores for one sequence.
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
   const T tensor = T(d.layout.tensor);
@@ -188,7 +196,8 @@ constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& con
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
 
-/// KV cache on a device of the busiest group; groups take whole sequences.
+/// Bytes of KV cache and states on one device. It stores the mean number of sequences per
+/// data-parallel group, at least one (or `sequences`, if that is less).
 template <Scalar T>
 constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequences,
                                    const T& context) {
@@ -196,7 +205,8 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
   return in_group * sequence_on_device(d, context);
 }
 
-/// True where each token adds equal cache: no window, compression or state.
+/// True if each token adds the same number of cached bytes: no sliding window, compressed attention
+/// or recurrence.
 template <Scalar T>
 constexpr bool grows_by_token(const basic_transformer<T>& m) {
   for (const auto& kind : m.layers.mixers) {
@@ -209,8 +219,8 @@ constexpr bool grows_by_token(const basic_transformer<T>& m) {
   return true;
 }
 
-/// Checks that a device holds that cache. `needed` is the sum of all parts; the reason names the
-/// part that must shrink.
+/// Checks that `cache` bytes fit the budget. The result states the bytes needed in total and the
+/// usable bytes; its reason says whether weights, reserved memory or cache is too large.
 template <Scalar T>
 constexpr feasibility memory_fits(const basic_memory_budget<T>& b, const bytes<T>& cache) {
   const double usable = lower((b.utilization * b.capacity).value());
@@ -226,8 +236,8 @@ constexpr feasibility memory_fits(const basic_memory_budget<T>& b, const bytes<T
   return infeasible(reason, "B", all, usable);
 }
 
-/// Checks that the KV cache of a step fits: decoding sequences at their context, prefills at
-/// theirs.
+/// Checks that the KV cache of an engine step fits: the decoding sequences with their context, and
+/// the prefills with their past and new tokens.
 template <Scalar T>
 constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
   if (const feasibility group = group_fits(d); !group) return group;
@@ -239,6 +249,7 @@ constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iterat
   return memory_fits(budget_of(d), cache);
 }
 
+/// kv_capacity(d, context, block_size) for a checked deployment and a given budget.
 template <Scalar T>
 constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
                                            const basic_memory_budget<T>& budget, const T& context,
@@ -265,10 +276,10 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
 
 }  // namespace detail
 
-/// Checks that weights and the KV cache of `batch` sequences of `context` tokens fit each device,
-/// and says why not. Data-parallel groups take whole sequences.
-/// Tests: Llama 3 70B in bf16 does not fit one H100: 141 GB needed, 85.5 GB there; one sequence
-/// over 8 groups takes a whole one's cache.
+/// Checks that the weights and the KV cache of `batch` sequences of `context` tokens fit each
+/// device; if not, the result says why. Each sequence is stored in one data-parallel group.
+/// Tests: Llama 3 70B in bf16 does not fit one H100: it needs 141 GB, and the device has 85.5 GB.
+/// On 8 data-parallel groups, a single sequence needs as much cache per device as in one group.
 template <Scalar T>
 constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
                            const std::type_identity_t<T>& context) {
@@ -279,12 +290,13 @@ constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identit
   return detail::memory_fits(detail::budget_of(d), detail::cache_on_device(d, batch, context));
 }
 
-/// KV-cache capacity of the replica in sequences of `context` tokens, in blocks of `block_size`
-/// tokens. A layer with a sliding window caches min(context, window) tokens.
-/// `available` is per device; `blocks` and `tokens` are per data-parallel group, as if every layer
-/// cached all tokens.
-/// Tests: 8 H100 hold as many Llama 3 70B sequences as their bytes less the weights divide into;
-/// two groups hold twice the sequences; a model with windows holds more than one without.
+/// KV-cache capacity of the replica, in sequences of `context` tokens; the cache is allocated in
+/// blocks of `block_size` tokens. A layer with a sliding window caches min(context, window) tokens.
+/// `available` is in bytes per device. `blocks` and `tokens` are per data-parallel group, as if
+/// every layer cached all tokens.
+/// Tests: on 8 H100, Llama 3 70B has floor((memory - weights) / bytes per sequence) sequences. Two
+/// data-parallel groups have twice as many as one. A model with sliding windows has more than one
+/// without.
 template <Scalar T>
 constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                                            const std::type_identity_t<T>& context,
@@ -294,7 +306,7 @@ constexpr basic_kv_capacity<T> kv_capacity(const basic_deployment<T>& d,
                              block_size);
 }
 
-// Fails a build when a deployment no longer fits, with the bytes in the message.
+// Compile-time check: the build fails if a deployment does not fit, and the error shows the bytes.
 
 namespace detail {
 
@@ -332,12 +344,14 @@ constexpr bytes<> bytes_needed(const deployment& d, double batch, double context
 
 }  // namespace detail
 
-/// True where the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device
-/// of a tensor-parallel group. Otherwise a compile error shows the bytes needed and the bytes
-/// there: static_assert(require_fits<h100_sxm, llama_3_70b, 8, bf16, bf16, 64, 4096>).
-/// Leaves out: activations and the runtime's own memory. Errors: a layout that the model or the
-/// fabric cannot have.
-/// Tests: 70B in bf16 fits two H200, not one H100; it cannot be cut over 3 ranks.
+/// True if the weights and the KV cache of `Batch` sequences of `Context` tokens fit one device of
+/// a tensor-parallel group. Otherwise a compile error shows the bytes needed and the bytes
+/// available:
+///     static_assert(require_fits<h100_sxm, llama_3_70b, 8, bf16, bf16, 64, 4096>);
+/// Leaves out: memory for activations and the runtime. Errors: a layout that the model or the
+/// fabric does not allow.
+/// Tests: Llama 3 70B in bf16 fits two H200 and does not fit one H100. A layout with 3 ranks is
+/// rejected.
 template <const auto& Accelerator, const auto& Model, int TensorParallel = 1,
           number_format Weights = number_format::bf16, number_format Kv = number_format::bf16,
           int Batch = 1, int Context = 1>

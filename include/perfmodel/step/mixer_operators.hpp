@@ -1,4 +1,4 @@
-// Operators of each kind of mixer on one rank: projections and attention, or a recurrence.
+// Operators of each kind of token mixer (attention or recurrence) on one rank.
 #pragma once
 
 #include <perfmodel/operators/attention.hpp>
@@ -9,7 +9,8 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Index scores of sparse attention; each rank computes all of them.
+/// Operators of the indexer of sparse attention: its projections and its scores of all cached
+/// tokens. Every tensor-parallel rank computes all of them.
 template <Scalar T, class Run>
 constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
                              const basic_attention_indexer<T>& x, const T& query_input, Run&& run) {
@@ -39,24 +40,27 @@ constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
   }
 }
 
-/// Attention of prefills. A window or an indexer limits the tokens that each query sees.
+/// Attention operator of the prefills. A sliding window or an indexer limits the tokens that each
+/// query reads.
 template <Scalar T, class Run>
 constexpr void visit_prefill(const rank_step<T>& p, const char* name, const T& layers,
                              const bytes<T>& token_bytes, const basic_attention_prefill<T>& x,
                              Run&& run) {
   operator_head<T> o{
       .name = name, .kind = operator_class::attention, .times = layers * p.prefill_share()};
-  // The chunk's own keys and values are on the chip; earlier ones are read from the cache.
+  // Cache traffic: the past tokens are read, and the chunk's new keys and values are written. The
+  // chunk reads its new keys and values on the chip.
   const T past = x.window ? scalar_min(x.past, *x.window) : x.past;
   o.cache = x.batch * (past + x.tokens) * token_bytes;
   o.part = p.prefill_part();
   run(o, x);
 }
 
-/// Shape of prefill attention. Chunked attention (Llama 4): each attention chunk is costed as a
-/// separate prompt.
-/// Non-monotonic: a prompt shorter than its chunk has a fixed number of keys, so a token more may
-/// make the kernel quicker by up to 0.1 % of a step (tests/property/order_step.cpp).
+/// Workload of prefill attention. Chunked attention (Llama 4) divides a prompt into attention
+/// chunks of `window` tokens; each is costed as a separate prompt.
+/// Non-monotonic: a prefill shorter than an attention chunk, after a long past, reads `window` keys
+/// in total. One more token then replaces a past one. The kernel may be quicker, by up to 0.1 % of
+/// a step (tests/property/order_step.cpp).
 template <Scalar T>
 constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
                                                  const basic_attention_shape<T>& a, const T& heads,
@@ -170,13 +174,16 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
       p.projection(T(heads * a.value_dim), hidden));
 }
 
+/// New tokens of the decodes or of the prefills: `times` operators on `sequences` sequences, each
+/// with `tokens` new tokens after `past` cached ones.
 template <Scalar T>
 struct new_tokens {
   T times{}, sequences{}, tokens{}, past{};
   const char* part = nullptr;
 };
 
-/// Attention over a window and compressed entries, with the index scores that choose entries.
+/// Attention that reads a window of tokens and compressed cache entries. If the model has an
+/// indexer, its scores choose the entries.
 template <Scalar T, class Run>
 constexpr void visit_compressed_attention(const rank_step<T>& p,
                                           const basic_compressed_attention_shape<T>& a,
@@ -247,7 +254,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                 p.engine_step.prefill_past, p.prefill_part()},
                                run);
   }
-  // Each group of heads has a latent of its own.
+  // Each group of heads is projected to its own latent.
   run({.name = "output latents", .kind = linear, .times = layers * groups},
       p.projection(T(heads * a.head_dim / groups), a.output_rank));
   run({.name = "output projection", .kind = linear, .times = layers},
@@ -260,7 +267,8 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   using enum operator_class;
   const T& hidden = p.model().hidden;
   const T result = a.value_width() / p.tensor;
-  // Input projections: all of weights() but the output projection.
+  // Columns of the input projections: `whole` are stored by every rank, `inward` are divided among
+  // ranks. weights() also counts the output projection, which is subtracted here.
   const T whole = a.latent_width(), inward = a.weights(hidden) / hidden - a.value_width() - whole;
   run({.name = "recurrent projections", .kind = linear, .times = layers},
       p.projection(hidden, T(whole + inward / p.tensor)));
@@ -273,7 +281,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                .conv_state = a.conv_bytes() / p.tensor,
                                .format = p.residual,
                                .state_format = a.state_format};
-  const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // read and written
+  const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // one read, one write
   if (p.has_decodes()) {
     x.sequences = p.share.sequences;
     x.tokens = p.engine_step.tokens_per_sequence;

@@ -1,4 +1,4 @@
-// Operators that one device runs in one engine step, in order, each with its demand.
+// Operators that one device runs in one engine step, in order, with their FLOP and bytes.
 #pragma once
 
 #include <perfmodel/operators/elementwise.hpp>
@@ -18,8 +18,9 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
       p.feed_forward(x.intermediate, x.gated));
 }
 
-/// Routed and shared experts. A step with a prefill touches more experts than one without, so the
-/// mean of both is not a step with the mean of their tokens.
+/// Operators of routed and shared experts. A step with a prefill reads more experts than one
+/// without. A mean (steady) step is therefore costed as a fraction `with_prefills` of steps with
+/// one prefill, and the rest without.
 template <Scalar T, class Run>
 constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
                                   const basic_expert_shape<T>& e, Run&& run) {
@@ -51,8 +52,8 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
   }
 }
 
-/// Per-layer embeddings: their rows, a projection of hidden to their width, and in each layer a
-/// gate and the projection back.
+/// Operators of per-layer embeddings: a look-up for all layers and a projection of the hidden
+/// state. In each layer follow a gate and a projection back to the hidden size.
 template <Scalar T, class Run>
 constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_embedding<T>& e,
                                      Run&& run) {
@@ -71,7 +72,8 @@ constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_em
       p.linear_gemm(T(e.width / p.tensor), hidden, stored));
 }
 
-/// Calls run(operator, workload) for the model's layers, kind by kind.
+/// Calls run(operator_head, workload) for each operator of the model: embeddings, norms, each kind
+/// of layer, LM head.
 template <Scalar T, class Run>
 constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
@@ -92,7 +94,7 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
       p.high_precision_gemm(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor)));
 }
 
-/// Calls visit(operator) or visit(operator, workload), for checked inputs.
+/// Calls visit(operator) or visit(operator, workload) for each operator; the inputs are checked.
 template <Scalar T, class Visit>
 constexpr void visit_operators(const rank_step<T>& p, Visit&& visit) {
   visit_layers(p, [&](const operator_head<T>& head, const auto& workload) {
@@ -119,15 +121,15 @@ constexpr void visit_operators(const basic_deployment<T>& d, const basic_iterati
 
 }  // namespace detail
 
-/// Calls visit(operator) or visit(operator, workload) for every operator of an engine step, all
-/// layers, on one rank of the tensor-parallel group of the busiest data-parallel group.
-/// A pipeline works on 1 / pipeline of the sequences at a time.
-/// Leaves out: quantisation of activations, biases, and the kernels of for_each_elementwise_kernel:
-/// rotary embeddings, sampling and others.
-/// Errors: an impossible model or layout, or an empty iteration.
-/// Tests: with every expert touched the weights add up to weight_bytes_per_device less the
-/// embedding table, norms and biases, on one stage. FLOP over one device are flop_per_token, plus,
-/// for MLA, the extra FLOP of multiplying with the latent.
+/// Calls visit(operator) or visit(operator, workload) for every operator of an engine step, in all
+/// layers, on one rank. The rank is in the data-parallel group with the most sequences.
+/// With pipeline parallelism each stage processes 1 / pipeline of the sequences at a time.
+/// Leaves out: quantisation of activations, biases, and the element-wise kernels that
+/// for_each_elementwise_kernel visits (rotary embeddings, sampling and others).
+/// Errors: an invalid model or layout, or an empty iteration.
+/// Tests: on one pipeline stage and with all experts in use, the weight bytes equal
+/// weight_bytes_per_device without the embedding table, norms and biases. The FLOP on one device
+/// equal flop_per_token; MLA adds the FLOP of its multiplications with the latent.
 template <Scalar T, class Visit>
 constexpr void for_each_operator(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  Visit&& visit) {
@@ -136,16 +138,17 @@ constexpr void for_each_operator(const basic_deployment<T>& d, const basic_itera
   detail::visit_operators(d, i, visit);
 }
 
-// Element-wise kernels of a step, which some engines fuse into their neighbours.
+// Element-wise kernels of an engine step. Some engines fuse them into adjacent kernels.
 
 namespace detail {
 
+/// Element-wise kernel that reads and writes `elements` values.
 template <Scalar T>
 constexpr basic_elementwise<T> copy_kernel(const T& elements, number_format format) {
   return {.elements = elements, .format = format};
 }
 
-/// Rotary embedding, head norms and cache write of the rank's queries and keys.
+/// Rotary embedding, head norms and KV-cache write for the queries and keys of one rank.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
                                             const basic_attention_shape<T>& a, Run&& run) {
@@ -165,7 +168,8 @@ constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& laye
       copy_kernel(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
 }
 
-/// Rotary embedding of the queries and of the key that all heads share; cache write of the latent.
+/// Rotary embedding of the queries and of the key that all heads share, and the cache write of the
+/// latent.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& layers,
                                             const basic_latent_attention_shape<T>& a, Run&& run) {
@@ -186,12 +190,13 @@ constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& laye
                            .format = p.residual});
 }
 
-/// No element-wise kernels: measured times of compressed attention, recurrences and routed experts
-/// include theirs.
+/// No separate kernels for compressed attention, recurrences and routed experts: their measured
+/// times include the element-wise kernels.
 template <Scalar T, class Shape, class Run>
 constexpr void visit_elementwise_kernels_of(const rank_step<T>&, const T&, const Shape&, Run&&) {}
 
-/// Calls run(kind, times, workload) for each kind of element-wise kernel of a step.
+/// Calls run(kind, times, workload) for each kind of element-wise kernel; the step launches `times`
+/// of them.
 template <Scalar T, class Run>
 constexpr void visit_elementwise_kernels(const rank_step<T>& p, Run&& run) {
   const basic_transformer<T>& m = p.model();
@@ -213,15 +218,16 @@ constexpr void visit_elementwise_kernels(const rank_step<T>& p, Run&& run) {
 
 }  // namespace detail
 
-/// Calls visit(kind, times, workload) for every element-wise kernel of a step on one rank, all
-/// layers: the kernels that for_each_operator leaves out.
-/// An engine may fuse any of them into a neighbour, so a bound has none. A prediction has those
-/// that its policy has measured: policy.elementwise_kernels.
-/// Leaves out: quantisation of activations and biases, which a GEMM's calibration has; choice of
-/// experts, which an expert kernel's has; element-wise kernels of recurrences and compressed
-/// attention; learned positions in place of rotary ones; penalties and sorts of a sampler.
-/// Errors: as for_each_operator.
-/// Tests: Llama 3.1 8B by hand; over two ranks half of the heads' and the activation's elements.
+/// Calls visit(kind, times, workload) for every element-wise kernel that for_each_operator leaves
+/// out, in all layers, on one rank. The step launches `times` of them.
+/// An engine may fuse any of them into an adjacent kernel, so lower bounds count none. Predictions
+/// count those that the policy has measured (policy.elementwise_kernels).
+/// Leaves out: quantisation of activations and biases (measured with GEMMs); the choice of experts
+/// (measured with expert kernels). Also element-wise kernels of recurrences and of compressed
+/// attention; learned position embeddings; penalties and sorting in the sampler.
+/// Errors: those of for_each_operator.
+/// Tests: Llama 3.1 8B computed by hand. On two ranks, the kernels of heads and activations have
+/// half of the elements each.
 template <Scalar T, class Visit>
 constexpr void for_each_elementwise_kernel(const basic_deployment<T>& d,
                                            const basic_iteration<T>& i, Visit&& visit) {

@@ -1,4 +1,4 @@
-// An engine step of one rank: the shapes of its GEMMs and experts.
+// Work of one rank in an engine step: the shapes of its GEMMs and experts.
 #pragma once
 
 #include <perfmodel/core/error.hpp>
@@ -18,8 +18,9 @@ constexpr const char* name_of(operator_class c) {
   return detail::entry_of(names, c, "operator_class");
 }
 
-/// `times` equal operators. `weights` and `cache` are the bytes of weights and of KV cache or
-/// states in the DRAM traffic of one operator. The rest is activations, which may stay on the chip.
+/// One kind of operator of an engine step, run `times` times (once per layer, for most). `weights`
+/// and `cache` are the bytes of weights and of KV cache or recurrent states that one run moves to
+/// or from DRAM. The rest of the traffic in `demand` is activations, which may stay on the chip.
 template <Scalar T = double>
 struct basic_operator {
   const char* name = "";
@@ -28,12 +29,13 @@ struct basic_operator {
   bytes<T> cache{};
   bytes<T> weights{};
   basic_demand<T> demand{};
-  const char* part = nullptr;  ///< "prompts" in a mixed step, else null
+  /// "prompts": the prefill part of a step that also decodes (attention, experts); else null
+  const char* part = nullptr;
 };
 
 namespace detail {
 
-/// Bytes of weights that an operator reads.
+/// Bytes of weights that one operator reads: 0 for operators without weights.
 template <class W>
 constexpr auto weights_read(const W& workload) {
   return bytes<decltype(demand_of(workload).launches)>{};
@@ -52,7 +54,7 @@ constexpr bytes<T> weights_read(const basic_moe_ffn<T>& x) {
   return touched_experts(x) * matrix / x.tensor_parallel * bytes_of(x.weights);
 }
 
-/// Description of an operator before its workload is known.
+/// Name, class and repeats of an operator, before its FLOP and bytes are computed.
 template <Scalar T>
 struct operator_head {
   const char* name = "";
@@ -67,6 +69,8 @@ constexpr T at_least_one(const T& x) {
   return scalar_max(x, T(1.0));
 }
 
+/// One engine step on one rank, and the shapes of its operators. It refers to a deployment and an
+/// iteration, which must outlive it.
 template <Scalar T>
 struct rank_step {
   const basic_deployment<T>& replica;
@@ -79,20 +83,22 @@ struct rank_step {
   constexpr const basic_transformer<T>& model() const { return replica.model; }
   constexpr bool has_decodes() const { return upper(share.sequences) > 0.0; }
   constexpr bool has_prefills() const { return upper(share.prefills) > 0.0; }
-  /// Names the prefill part of a mixed step; null in a step of one kind.
+  /// "prompts" if the step has decodes and prefills, else null: the `part` of its prefill
+  /// operators.
   constexpr const char* prefill_part() const {
     return has_decodes() && has_prefills() ? "prompts" : nullptr;
   }
 
-  /// Fraction of an operator: a steady-state prefill of less than one token costs that fraction of
-  /// one.
+  /// Fraction that scales the prefill operators. A mean (steady) step with less than one prefill,
+  /// or less than one token, is costed as one prefill of one token, times this fraction.
   constexpr T prefill_share() const {
     return scalar_min(share.prefills, T(1.0)) * scalar_min(share.prefill_length, T(1.0));
   }
   constexpr T prefill_count() const { return at_least_one(share.prefills); }
   constexpr T prefill_length() const { return at_least_one(share.prefill_length); }
-  /// Mean context of a decoded token. Tokens of one speculation round are further queries of the
-  /// same cache; each sees the context and on average half of the round's other tokens.
+  /// Mean number of tokens that a decoded token reads. The tokens of a speculation round are
+  /// queries of one cache: each reads the context and, on average, half of the round's other
+  /// tokens.
   constexpr T mean_context() const {
     return engine_step.context + 0.5 * (engine_step.tokens_per_sequence - 1.0);
   }
@@ -105,11 +111,12 @@ struct rank_step {
             .weights = weights,
             .output = residual};
   }
-  /// Projection of a mixer, in the format of the attention weights.
+  /// Projection of a token mixer (attention or recurrence), with weights in the format of
+  /// attention.
   constexpr basic_gemm<T> projection(const T& k, const T& n) const {
     return linear_gemm(k, n, formats.weights.attention);
   }
-  /// GEMM with weights that stay in 16 bits in quantised checkpoints: router, LM head.
+  /// GEMM with weights that quantised checkpoints store in 16 bits: the router and the LM head.
   constexpr basic_gemm<T> high_precision_gemm(const T& m, const T& k, const T& n) const {
     return {.m = m,
             .n = n,

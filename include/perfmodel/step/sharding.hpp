@@ -1,4 +1,5 @@
-// Tensor parallelism of a mixer: weights that each rank stores whole, and its share of the cache.
+// Tensor parallelism of a token mixer (attention or recurrence): weights that every rank stores
+// whole, and the share of the cache that one rank stores.
 #pragma once
 
 #include <perfmodel/model/kv_cache_shape.hpp>
@@ -7,13 +8,15 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-// Weights of one layer that a rank stores beyond 1 / N: replicated KV heads (where ranks exceed
-// them), projections to latents, indexers and compressors.
+/// Weights of the indexer of sparse attention: every rank stores all of them. 0 without an indexer.
 template <Scalar T>
 constexpr T indexer_weights(const std::optional<basic_attention_indexer<T>>& x, const T& hidden,
                             const T& query_input) {
   return x ? x->weights(hidden, query_input) : T(0.0);
 }
+// Weights of one layer that a rank stores beyond 1 / N of the layer, for N = `tensor`
+// tensor-parallel ranks. They are replicated KV heads (N above the number of KV heads), projections
+// to latents, indexers and compressors.
 template <Scalar T>
 constexpr T replicated_weights(const basic_attention_shape<T>& a, const T& hidden,
                                const T& tensor) {
@@ -48,8 +51,8 @@ constexpr T replicated_weights(const basic_recurrent_shape<T>& a, const T& hidde
   return hidden * a.latent_width() * (1.0 - 1.0 / tensor);
 }
 
-// Share of a layer's cache and states that one rank stores: 1 / N; 1 / H_kv where ranks exceed KV
-// heads; 1 where all heads read the same entry.
+// Share of a layer's KV cache and states that one of N tensor-parallel ranks stores: 1 / N, or 1 /
+// H_kv with fewer KV heads (H_kv) than ranks. It is 1 if all heads read the same entries.
 template <Scalar T>
 constexpr T cache_share(const basic_attention_shape<T>& a, const T& tensor) {
   return kv_heads_per_rank(a.kv_heads, tensor) / a.kv_heads;
@@ -67,7 +70,7 @@ constexpr T cache_share(const basic_recurrent_shape<T>&, const T& tensor) {
   return 1.0 / tensor;
 }
 
-// Counts that the ranks must divide; for several mixers, their greatest common divisor.
+/// Greatest common divisor.
 constexpr double common_divisor(double a, double b) {
   while (b > 0.0) {
     const double rest = a - b * math::floor(a / b);
@@ -76,6 +79,8 @@ constexpr double common_divisor(double a, double b) {
   }
   return a;
 }
+/// Adds the head counts of one kind of layer to `dims`. The number of ranks must divide each count;
+/// for several kinds of layer, `dims` has their greatest common divisor.
 template <class Shape>
 constexpr void add_dims(const Shape& a, sharded_dims& dims) {
   const auto common = [](const std::optional<double>& had, const auto& x) {

@@ -1,7 +1,7 @@
 // Time of one engine step of a deployment: decode, prefill, or both.
 #pragma once
 
-// Included first, so that a wrong policy gives a short error.
+// This header comes first: a wrong policy then gives a short compile error.
 #include <perfmodel/laws/execution.hpp>
 
 #include <perfmodel/step/memory.hpp>
@@ -9,8 +9,9 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Sum over the operators of a step. Activation bytes are left out: a bound may keep them on the
-/// chip.
+/// Total work of an engine step on one device: FLOP, bytes of weights and of KV cache, launches.
+/// Activation bytes are not counted, because a lower bound must allow for their staying on chip.
+/// Errors: those of step_bound.
 template <Scalar T>
 constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
                                               const basic_iteration<T>& i) {
@@ -20,17 +21,20 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
   return detail::demand_of_rank(detail::rank_step<T>{d, i, formats});
 }
 
-/// Bound of an engine step: T = max((weights + cache) / BW, FLOP / R, vector FLOP / R_v) +
-/// communication, on one device; weights + cache is every byte that cannot stay on the chip.
-/// With a pipeline it is the time of one token through all stages while every stage is busy.
-/// Terms: weights, kv_cache, compute, vector, communication. An infeasible deployment has its time
-/// and a reason.
+/// Lower bound of the time of an engine step on one device: T = max((weights + cache) / BW, FLOP /
+/// R, vector FLOP / R_v) + communication. `weights` and `cache` are the bytes that must come from
+/// DRAM.
+/// With pipeline parallelism it is the time of one token through all stages, while every stage is
+/// busy.
+/// The breakdown (`terms`) has weights, kv_cache, compute, vector and communication. A deployment
+/// that does not fit its memory still has a time; `feasible` says why it does not fit.
 /// Source: the decode roofline of Pope et al., "Efficiently scaling transformer inference", MLSys
 /// 2023 (arXiv 2211.05102), section 3.
-/// Leaves out: sampling, scheduling, CPU time. Errors: formats the device lacks, an impossible
-/// layout, an empty iteration.
-/// Tests: 70B bf16 batch 1 at 3.35 TB/s is 41.5 ms plus its cache; halves over 2 ranks less the
-/// communication; grows with batch, context and prefill tokens.
+/// Leaves out: sampling, scheduling, CPU time.
+/// Errors: formats that the device lacks, an invalid layout, an empty iteration.
+/// Tests: Llama 3 70B in bf16 at batch 1 and 3.35 TB/s takes 41.5 ms plus the read of its cache. On
+/// 2 ranks it takes half, plus communication. The time grows with batch, context and prefill
+/// tokens.
 template <Scalar T, class Cost = full_link>
 constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                        const Cost& links = {}) {
@@ -41,17 +45,19 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
   return e;
 }
 
-/// Prediction of an engine step under a policy: T = sum over operators of their time +
-/// communication. An operator takes the time of the policy's own model, else its roofline, launches
-/// included.
-/// A policy that also prices collectives, as a calibration does, is the only argument; another
-/// needs `links`, else links run at full bandwidth.
-/// Terms: linear, attention, experts, other, host, communication. An engine adds its CPU time, and
-/// its ranks' skew to communication.
-/// Element-wise kernels (rotary embeddings, sampling) count where the policy has measured them.
-/// Decodes and a chunk are one attention kernel where the policy models that.
-/// Errors: as step_bound. Tests: never below step_bound with efficiencies below 1; separately
-/// measured kernels are in it.
+/// Predicted time of an engine step: T = sum of the operators' times + CPU time + communication.
+/// `policy` gives the time of each operator that it models; other operators take their roofline
+/// time, launches included.
+/// `links` gives the time of collectives. Without it, a policy that prices collectives (a
+/// calibration does) is used for them; else links run at full bandwidth.
+/// The breakdown (`terms`) has linear, attention, experts, other, host and communication. With an
+/// engine, `host` is its CPU time per step, and communication includes the wait for the last rank
+/// of each collective.
+/// Element-wise kernels (rotary embeddings, sampling) count if the policy has measured them.
+/// Decodes and a prefill chunk run in one attention kernel if the policy models that.
+/// Errors: those of step_bound.
+/// Tests: with efficiencies below 1 it is never below step_bound; element-wise kernels that the
+/// policy has measured are included.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy, const Cost& links) {

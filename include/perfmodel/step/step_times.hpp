@@ -1,4 +1,4 @@
-// Times of engine steps: demand, bound and prediction for checked inputs.
+// Times of engine steps with checked inputs: total work, lower bound and prediction.
 #pragma once
 
 #include <concepts>
@@ -8,13 +8,11 @@
 #include <perfmodel/step/communication.hpp>
 #include <perfmodel/step/operators.hpp>
 
-// Time of each operator of a step under a policy: single operators, mixed attention, element-wise
-// kernels.
+// Times of the operators of a step: single operators, mixed attention, element-wise kernels.
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Policies that model one attention kernel for prefills and decodes:
-/// policy.mixed_attention_time(device, prefills, decodes).
+/// Policy with mixed_attention_time(device, prefills, decodes): one attention kernel for both.
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
                                     const basic_attention_prefill<T>& prompts,
@@ -23,7 +21,7 @@ concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerato
 };
 
 struct no_memo {};
-/// Memo of operator times between the steps of one query: Policy::memo_type, or none.
+/// Type that stores operator times from step to step: Policy::memo_type, or no_memo.
 template <class Policy>
 struct memo_of {
   using type = no_memo;
@@ -36,16 +34,18 @@ struct memo_of<Policy> {
   using type = typename Policy::memo_type;
 };
 
-/// Time of each operator, in the order of a step. The source is policy.time (memoised where the
+/// Times of a step's operators, asked for in their order. Each is policy.time (memoised if the
 /// policy has a memo), else policy.estimate, else the roofline.
-/// With a mixed attention kernel, prefills take the mixed time less that of the decodes.
+/// With a mixed attention kernel, the decodes take their own time, and the prefills take the rest
+/// of the kernel's time.
 template <Scalar T, class Policy>
 class operator_times {
  public:
   constexpr operator_times(const basic_accelerator<T>& device, const Policy& policy)
       : device_(device), policy_(policy) {}
 
-  /// Time of one operator; `demand()` computes its demand where the roofline needs it.
+  /// Time of one operator. `demand()` returns its FLOP and bytes; it is called only for the
+  /// roofline.
   template <class W, class Demand>
   constexpr duration<T> time_of(const W& workload, const Demand& demand) {
     if constexpr (!has_mixed_kernel<Policy, T>) {
@@ -88,7 +88,8 @@ class operator_times {
   [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
-/// Calls visit(operator, time of all `times` operators), for checked inputs.
+/// Calls visit(operator, time) for each operator; `time` is that of all its `times` runs. The
+/// inputs are checked.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_operator_times(const rank_step<T>& p, operator_times<T, Policy>& times,
                                     Visit&& visit) {
@@ -107,7 +108,8 @@ constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_it
   visit_operator_times(rank_step<T>{d, i, formats}, times, visit);
 }
 
-/// Calls visit for each element-wise kernel that policy.elementwise_kernels counts.
+/// Calls visit(operator, time) for each element-wise kernel that policy.elementwise_kernels
+/// includes.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
                                               Visit&& visit) {
@@ -134,22 +136,21 @@ constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
 
 namespace perfmodel::inline v0_3 {
 
-/// Work of an engine step on one device: the sums behind its terms.
+/// Total work of an engine step on one device.
 template <Scalar T = double>
 struct basic_step_demand {
   bytes<T> weights{};
   bytes<T> cache{};
   flops<T> matrix_flop{};
   flops<T> vector_flop{};
-  duration<T> compute{};  ///< matrix FLOP over the peak of each format
+  duration<T> compute{};  ///< sum over formats of matrix FLOP / peak rate of the format
   T launches{};
 };
 using step_demand = basic_step_demand<>;
 
 namespace detail {
 
-/// Sum over the operators of a step. Activation bytes are left out: a bound may keep them on the
-/// chip.
+/// Adds up the work of the operators of a step, without activation bytes (see demand_of_step).
 template <Scalar T>
 class demand_sum {
  public:
@@ -187,8 +188,8 @@ constexpr basic_step_demand<T> demand_of_rank(const rank_step<T>& p) {
   return sum.step_demand_on(p.replica.device);
 }
 
-/// Adds communication to the on-chip time, and sets the limiter and the shares of the peaks. The
-/// limiter is the resource with the longest time of its own.
+/// Completes an estimate: time = on-chip time + communication, and the shares of the peaks. The
+/// limiter is the resource with the longest time: memory, compute, vector units or links.
 template <Scalar T>
 constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chip,
                                  const basic_step_demand<T>& s, const duration<T>& memory,
@@ -208,7 +209,7 @@ constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chi
   e.mbu = T(memory / e.time);
 }
 
-/// Bound of a checked step; step_fits checks its memory.
+/// Lower bound of a step with checked inputs; step_fits checks its memory separately.
 template <Scalar T, class Cost>
 constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                           const Cost& links) {
@@ -231,8 +232,7 @@ constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const ba
   return e;
 }
 
-/// CPU time per step, times pipeline stages: policy.cpu_time(sequences), of a policy with an
-/// engine.
+/// CPU time of a step: policy.cpu_time(sequences) x pipeline stages; without an engine 0.
 template <Scalar T, class Policy>
 constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& policy) {
   if constexpr (requires(const T& sequences) { policy.cpu_time(sequences); }) {
@@ -249,7 +249,7 @@ constexpr duration<T> cpu_time_of_step(const basic_deployment<T>& d, const basic
   return cpu_time_of_step(rank_step<T>{d, i, formats}, policy);
 }
 
-/// Rank skew of collectives: policy.rank_wait() for each, of a policy with an engine.
+/// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
 template <Scalar T, class Policy>
 constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
   if constexpr (requires { policy.rank_wait(); }) {
@@ -259,7 +259,7 @@ constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Poli
   }
 }
 
-/// State shared by the steps of one deployment: times of operators and collectives.
+/// Memoised times of operators and collectives, shared by all steps of one deployment.
 template <Scalar T, class Policy, class Cost>
 struct step_times {
   engine_formats formats;
@@ -270,7 +270,7 @@ struct step_times {
       : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
 };
 
-/// Prediction of a checked step.
+/// Prediction of a step with checked inputs.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
                                                const basic_iteration<T>& i, const Policy& policy,
@@ -311,12 +311,13 @@ constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
   return prediction_of_step(d, i, policy, times);
 }
 
-/// Time of prediction_of_step, without its demand, terms and shares.
+/// The time of prediction_of_step, without its total work, breakdown and shares of the peaks.
 template <Scalar T, class Policy, class Cost>
 constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                    const Policy& policy, step_times<T, Policy, Cost>& times) {
   if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
-    return prediction_of_step(d, i, policy, times).time;  // a derivation has its terms
+    return prediction_of_step(d, i, policy, times)
+        .time;  // a scalar that records formulas needs the breakdown
   } else {
     const rank_step<T> p{d, i, times.formats};
     std::array<duration<T>, 4> by_class{};
@@ -345,7 +346,7 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
   return time_of_step(d, i, policy, times);
 }
 
-/// Predicts steps of one deployment under a policy. Times are memoised, so one thread may use it.
+/// Predicts engine steps of one deployment. It memoises times: use one object per thread.
 template <Scalar T, class Policy, class Cost>
 class predicted_step {
  public:
@@ -371,10 +372,10 @@ class predicted_step {
   const basic_deployment<T>& replica_;
   const Policy& policy_;
   step_times<T, Policy, Cost> times_;
-  basic_iteration<T> last_{};  ///< an empty iteration never equals a valid one
+  basic_iteration<T> last_{};  ///< initially empty, which no valid iteration equals
   duration<T> last_time_{};
 };
-/// Time of an iteration: predictor.time(iteration), else the time of its estimate.
+/// Time of an iteration: predictor.time(iteration), else that of predictor(iteration).
 template <Scalar T, class Predictor>
 constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T>& i) {
   if constexpr (requires { predictor.time(i); }) {
@@ -384,7 +385,7 @@ constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T
   }
 }
 
-/// Cost model of links: the policy itself where it has one, as a calibration does; else full_link.
+/// Policy that prices collectives: the given one if it does (as calibrations do), else full_link.
 template <Scalar T, class Policy>
 constexpr decltype(auto) links_of(const Policy& policy) {
   if constexpr (CostPolicy<Policy, T>) {

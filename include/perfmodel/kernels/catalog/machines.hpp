@@ -171,7 +171,7 @@ inline constexpr engine_profile engine_trtllm{
     .rank_wait = 5.013 * us,         // 0.52
     .request_cpu_time = 34.72 * ms,  // 1.6
     .request_iterations = 1.161,     // 0.30
-    .prompt_time = 1.175,            // 0.021
+    .prefill_step_factor = 1.175,    // 0.021
     .log_sigma = 0.0909,
     .from = &sources::aic_gemm_and_services};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8:
@@ -193,7 +193,7 @@ inline constexpr engine_profile engine_vllm{
     .step_cpu_time = 601.4 * us,     // 18
     .request_cpu_time = 7.131 * ms,  // 0.54
     .request_iterations = 2.695,     // 0.10
-    .prompt_time = 1.294,            // 0.011
+    .prefill_step_factor = 1.294,    // 0.011
     .run_start = 45.05 * ms,         // 4.2
     .log_sigma = 0.104,
     .from = &sources::aic_gemm_and_services};
@@ -206,7 +206,7 @@ inline constexpr engine_profile engine_sglang = [] {
   e.sequence_cpu_time = 9.708 * us;  // 4.1
   e.request_cpu_time = {};           // 13 ms: not told
   e.request_iterations = 2.899;      // 0.68
-  e.prompt_time = 1.389;             // 0.061
+  e.prefill_step_factor = 1.389;     // 0.061
   e.run_start = 855.4 * ms;          // 100
   e.from = &sources::services_and_vllm;
   return e;
