@@ -90,15 +90,13 @@ std::string page_percent(bool any, double share) {
 }
 
 std::vector<std::string> page_columns() {
-  return {"n", "median", "p90", "bias"};
+  return {"n", "median", "p90"};
 }
 
 std::vector<std::string> page_cells(const group_score& s) {
   const bool any = s.predicted.n > 0;
-  const std::string bias = page_percent(any, s.predicted.bias);
   return {std::to_string((std::max)(s.predicted.n, s.bound.n)),
-          page_percent(any, s.predicted.median), page_percent(any, s.predicted.p90),
-          !any || bias.front() == '-' ? bias : cat('+', bias)};
+          page_percent(any, s.predicted.median), page_percent(any, s.predicted.p90)};
 }
 
 }  // namespace perfmodel::validation

@@ -100,7 +100,7 @@ std::string amount(double x, const std::string& unit);
 std::vector<std::string> score_columns();
 std::vector<std::string> score_cells(const group_score& s);
 
-/// Columns of a page: n, median, p90 and bias of the prediction, in per cent without the sign.
+/// Columns of a page: n, median and p90 of the prediction, in per cent without the sign.
 std::vector<std::string> page_columns();
 std::vector<std::string> page_cells(const group_score& s);
 /// Share in per cent without the sign; "-" if there is none.

@@ -65,20 +65,33 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
   for (scored_quantity& q : on_gpus(all)) {
     if (!q.met()) missed.push_back(std::move(q));
   }
-  std::sort(missed.begin(), missed.end(), [](const scored_quantity& a, const scored_quantity& b) {
-    return a.score.predicted.median > b.score.predicted.median;
-  });
+  std::stable_sort(missed.begin(), missed.end(),
+                   [](const scored_quantity& a, const scored_quantity& b) {
+                     return a.score.predicted.median > b.score.predicted.median;
+                   });
+  std::vector<scored_quantity> laws;  // one for each quantity, with the rows of every device
+  for (scored_quantity& q : missed) {
+    q.device += cat(' ', percent(q.score.predicted.median));
+    const auto same = std::find_if(laws.begin(), laws.end(), [&](const scored_quantity& l) {
+      return l.quantity == q.quantity;
+    });
+    if (same == laws.end()) {
+      laws.push_back(q);
+      continue;
+    }
+    same->device += cat(", ", q.device);
+    same->rows.insert(same->rows.end(), q.rows.begin(), q.rows.end());
+  }
   std::string out;
-  for (const scored_quantity& q : missed) {
+  for (const scored_quantity& q : laws) {
     const comparison& worst =
         **std::max_element(q.rows.begin(), q.rows.end(), [](const auto* a, const auto* b) {
           return std::abs(a->residual()) < std::abs(b->residual());
         });
     const auto slower = std::count_if(q.rows.begin(), q.rows.end(),
                                       [](const comparison* c) { return off(*c) < 0.0; });
-    out += cat("- `", q.quantity, "` on ", q.device, ": median ", percent(q.score.predicted.median),
-               ", bias ", signed_percent(q.score.predicted.bias), "; ", slower, " of ",
-               q.rows.size(), " points slower. Worst: ", worst.shape, ", measured ",
+    out += cat("- `", q.quantity, "` on ", q.device, ": ", slower, " of ", q.rows.size(),
+               " points slower. Worst: ", worst.shape, ", measured ",
                amount(worst.measured, worst.unit), ", predicted ",
                amount(worst.predicted, worst.unit), ".\n");
   }

@@ -37,7 +37,8 @@ std::vector<std::string> not_measured(const std::vector<compared_recording>& all
 /// step's median against 10 %. Empty without such a quantity.
 std::string goal_lines(const std::vector<compared_recording>& all);
 
-/// The quantities that miss the goal, one list item each: median error, bias and the worst point.
+/// The quantities that miss the goal, one list item each: median error of each device, number of
+/// slower points, and the worst point.
 std::string wrong_laws(const std::vector<compared_recording>& all);
 
 }  // namespace perfmodel::validation

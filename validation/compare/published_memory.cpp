@@ -158,9 +158,7 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.title = "Read bandwidth over the working set";
   p.caption =
       "Points: gpu-benches, all SMs read the same set. Line: the cached share at the catalogue's "
-      "bandwidth of L2, the rest at the share of DRAM's that GEMMs reach. The knee lies below the "
-      "L2's size, as both halves cache part of the set. A kernel that only reads reaches a larger "
-      "share of DRAM's bandwidth than a GEMM.";
+      "bandwidth of L2, the rest at the share of DRAM's that GEMMs reach.";
   p.y_label = "bandwidth [GB/s]";
   p.y_least = 1000.0;
   p.y_most = 20000.0;
@@ -174,9 +172,7 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.title = "Little's law: bandwidth over bytes in flight";
   p.caption =
       "Points: a read kernel of gpu-benches, at 3 to 100 % of the threads that fit. Line: "
-      "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase. "
-      "With 8 bytes each, half of the threads do not reach the memory's bandwidth. The corner is "
-      "round, since loads queue before the memory is full.";
+      "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase.";
   p.x_label = "bytes in flight (8 a thread)";
   p.y_label = "bandwidth [GB/s]";
   p.y_least = 50.0;

@@ -197,10 +197,13 @@ std::vector<titled_table> published_tables(const published_scores& s) {
                            })});
   }
   if (!s.collectives.empty()) {
-    out.push_back({"Collectives", "By implementation and message size; `<4MiB` begins at 64 KiB.",
+    out.push_back({"Collectives",
+                   "By implementation, NCCL's by message size; `<4MiB` begins at 64 KiB.",
                    grouped(s.collectives, {"operation", "GPU", "kernels", "message"},
                            {.interval = true}, [](const comparison& c) {
-                             return group_key{c.quantity, c.device, c.engine, c.regime};
+                             const bool nccl = c.engine.rfind("nccl", 0) == 0;
+                             return group_key{c.quantity, c.device, c.engine,
+                                              nccl ? c.regime : std::string("all")};
                            })});
   }
   if (!s.serving.empty()) {
@@ -213,9 +216,9 @@ std::vector<titled_table> published_tables(const published_scores& s) {
          "Formats are an engine's defaults. Nothing was fitted to services on AMD GPUs: they use "
          "NVIDIA's CPU times and transferred profiles of attention and links "
          "([AMD](../laws/calibrated_amd.md)).",
-         grouped(s.serving, {"model", "GPU", "engine", "format", "requests"}, {.interval = true},
+         grouped(s.serving, {"model", "GPU", "engine", "format"}, {.interval = true},
                  [](const comparison& c) {
-                   return group_key{c.shape, c.device, c.engine, c.format, c.regime};
+                   return group_key{c.shape, c.device, c.engine, c.format};
                  })});
   }
   if (!s.memory.empty()) {

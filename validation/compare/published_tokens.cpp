@@ -117,10 +117,8 @@ picture acceptance_picture(const std::string& folder) {
       "Points: SpecDecode-Bench, 300 requests each: tokens divided by speculation rounds. Lines: "
       "one "
       "acceptance rate for every position; a first and a later rate, fitted on the other text; "
-      "and runs of copied tokens, with nothing fitted. A trained draft (eagle) is accepted less "
-      "often after its first position, a copied one (ngram) more often, since matches come in "
-      "runs. For copied drafts the law of runs is within 2 %; for trained drafts it is an upper "
-      "limit.";
+      "and runs of copied tokens, with nothing fitted. For copied drafts the law of runs is within "
+      "2 %; for trained drafts it is an upper limit.";
   lengths.x_label = "draft length";
   lengths.y_label = "tokens per round";
   lengths.log_x = false;
