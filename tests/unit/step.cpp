@@ -178,7 +178,8 @@ TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange
 
 TEST_CASE("step: a host is waited for at each stage, other ranks at each collective") {
   struct waits : pm::derated {
-    using hooks = pm::policy_hooks<waits, pm::policy_hook::cpu_time, pm::policy_hook::rank_wait>;
+    using hooks [[maybe_unused]] =
+        pm::policy_hooks<waits, pm::policy_hook::cpu_time, pm::policy_hook::rank_wait>;
     constexpr pm::duration<> cpu_time(double sequences) const { return sequences * pm::ms; }
     constexpr pm::duration<> rank_wait() const { return 5.0 * pm::us; }
   };
@@ -337,7 +338,7 @@ TEST_CASE("step: activations decide how rows travel, whatever embeddings are sto
 
 TEST_CASE("step: a policy is what its functions say, not what it is called") {
   struct mine : pm::datasheet {
-    using hooks = pm::policy_hooks<mine>;
+    using hooks [[maybe_unused]] = pm::policy_hooks<mine>;
   };
   const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   const pm::iteration prompt{.prefill_tokens = 512};
