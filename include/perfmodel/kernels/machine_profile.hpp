@@ -184,8 +184,8 @@ using machine_profile = basic_machine_profile<>;
 
 /// Costs that a serving engine adds to its kernels; with the default values they are all zero.
 /// GEMMs with 8-bit or 4-bit operands: kernels that quantise the activations at run time. GEMMs
-/// with weights of fewer bits than the activations: dequantisation, in libraries without an engine
-/// too.
+/// with weights of fewer bits than the activations: dequantisation inside the kernel, which the
+/// calibrated profile of engine `none` has too.
 /// Engine steps: CPU time during which the device waits. Requests: CPU time of parsing and of
 /// responding.
 template <Scalar T = double>

@@ -113,8 +113,8 @@ struct operator_memo {
 
 namespace perfmodel::inline v0_3 {
 
-/// Largest number of decodes that were measured in one kernel with a prefill chunk. Each further
-/// decode adds its time without a chunk; a measured batch of 256 agrees
+/// Largest number of decodes with a prefill chunk in the fit of the mixed kernel. Beyond it each
+/// decode adds its time without a chunk; a held-out measurement of 256 decodes agrees
 /// (docs/laws/calibrated_workstation.md).
 inline constexpr double most_decodes_with_chunk = 128.0;
 

@@ -58,7 +58,7 @@ struct plan_rejection {
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
-  long evaluated = 0;  ///< points evaluated: a candidate at one size
+  long evaluated = 0;  ///< serving estimates: a candidate, its replicas and batch limit
   /// Candidates skipped because another dominates them; counted in neither `evaluated` nor
   /// `feasible`.
   long pruned = 0;

@@ -168,13 +168,13 @@ constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s
 ///   admission delay = (C - B) R / B
 /// In a run of N requests a share B / N is the initial burst. Its prefills queue for each other,
 /// and it meets no prefill while it decodes. Prefill first: decoding stops during prefill, so no
-/// request completes and queues meanwhile. Mixed chunks: prompts queue for the token budget. Static
-/// batches: prompts wait for the longest output.
+/// request completes meanwhile, and no replacement queues. Mixed chunks: prompts queue for the
+/// token budget. Static batches: prompts wait for the longest output.
 /// Source: Little 1961 (admission delay); Schweitzer 1979 (mean value analysis); Yu et al., "Orca",
 /// OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
-/// Leaves out: the end of a run, when fewer requests are in service; preemption, which
-/// add_preemptions adds; for short outputs, scheduling steps that are already counted in prefill
-/// queueing.
+/// Leaves out: preemption, which add_preemptions adds. The falling concurrency at the end of a run
+/// enters the throughput alone, not ITL or TTFT. With short outputs some scheduling steps are
+/// counted twice: once by themselves, once in prefill queueing.
 /// Exceptions to monotonicity: docs/laws/research/serving.md.
 /// Test: the simulator of tests/simulator; Little's law; a single request;
 /// tests/property/saturated_prefill.cpp.

@@ -168,7 +168,7 @@ constexpr void check_load_of_pools(const basic_service_load<T>& l) {
 /// Source: by definition.
 /// Leaves out: concurrent transfers; the extra messages between layouts that shard the cache
 /// differently.
-/// Errors: none beyond those of the specs.
+/// Errors: none; the deployments are not checked here.
 /// Test: 70B: 80 layers x 4 KiB x 2048 tokens = 671 MB; with 8 ranks 84 MB per device, 1.68 ms at
 /// 50 GB/s.
 template <Scalar T>

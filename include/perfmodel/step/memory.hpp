@@ -276,10 +276,12 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
 
 }  // namespace detail
 
-/// Checks that the weights and the KV cache of `batch` sequences of `context` tokens fit each
-/// device; if not, the result says why. Each sequence is stored in one data-parallel group.
-/// Tests: Llama 3 70B in bf16 does not fit one H100: it needs 141 GB, and the device has 85.5 GB.
-/// On 8 data-parallel groups, a single sequence needs as much cache per device as in one group.
+/// Checks that weights, activations, runtime and the KV cache of `batch` sequences of `context`
+/// tokens fit the budget of each device (memory_budget_of: utilization x capacity). If not, the
+/// result has the bytes needed and the bytes usable. A sequence is stored in one data-parallel
+/// group.
+/// Tests: Llama 3 70B in bf16 needs 141 GB and does not fit one H100 of 85.5 GB capacity. On 8
+/// data-parallel groups, a single sequence needs as much cache per device as in one group.
 template <Scalar T>
 constexpr feasibility fits(const basic_deployment<T>& d, const std::type_identity_t<T>& batch,
                            const std::type_identity_t<T>& context) {

@@ -24,8 +24,8 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
 /// Lower bound of the time of an engine step on one device: T = max((weights + cache) / BW, FLOP /
 /// R, vector FLOP / R_v) + communication. `weights` and `cache` are the bytes that must come from
 /// DRAM.
-/// With pipeline parallelism it is the time of one token through all stages, while every stage is
-/// busy.
+/// With p pipeline stages T is the latency of a token, the sum of p stage times. `batch` is that of
+/// the replica; each stage works on batch / p sequences at a time, so that all stages are busy.
 /// The breakdown (`terms`) has weights, kv_cache, compute, vector and communication. A deployment
 /// that does not fit its memory still has a time; `feasible` says why it does not fit.
 /// Source: the decode roofline of Pope et al., "Efficiently scaling transformer inference", MLSys
