@@ -121,7 +121,7 @@ TEST_CASE("what attention's weights run with counts where it is narrower than th
   pm::weight_storage stored(awq, bf16);
   stored.attention = bf16;
   CHECK(std::string(pm::engine_formats_of(stored, {}, h100).linear.why) ==
-        "integer weights in groups: engines widen them in front of a product");
+        "integer weights in groups: engines dequantise them before a GEMM");
   stored.attention = fp8;
   CHECK(pm::engine_formats_of(stored, {}, h100).linear.format == fp8);
 }

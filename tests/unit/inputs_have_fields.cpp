@@ -33,15 +33,16 @@ bool is_result(const std::string& name) {
       "basic_ridge_batch",       "basic_service_prediction",
       "basic_time_by_profile",   "basic_batch_equilibrium",
       "basic_break_even",        "basic_collective_price",
-      "basic_evictions",         "basic_prefix_fetch",
+      "basic_preemption_effect", "basic_prefix_fetch",
       "basic_kv_capacity",       "basic_operator",
       "basic_outlier_split",     "basic_parameter_count",
       "basic_power_cap",         "basic_schedule",
-      "basic_prompt_passes",     "basic_service_state",
+      "basic_prefill_steps",     "basic_service_state",
       "basic_service_terms",     "basic_latency_part",
       "basic_step_demand",       "basic_term",
-      "basic_first_token_terms", "basic_time_range",
-      "basic_price_line",        "basic_default_link"};
+      "basic_ttft_terms",        "basic_time_range",
+      "basic_cost_piece",        "basic_speculation_round",
+      "basic_default_link"};
   return name.ends_with("_estimate") || results.contains(name);
 }
 
