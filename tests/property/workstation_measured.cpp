@@ -4,7 +4,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <map>
-#include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/kernels/catalog/experts.hpp>
 #include <perfmodel/kernels/catalog/transfer.hpp>

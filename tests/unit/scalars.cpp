@@ -3,8 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <limits>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/scalar/choose.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -3,7 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <map>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
-#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/deepseek.hpp>
 #include <perfmodel/model/catalog/llama.hpp>

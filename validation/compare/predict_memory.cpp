@@ -1,8 +1,8 @@
 // Streams, chases, shared memory, bytes in flight, fused chains, transfers.
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/laws/data_paths.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/laws/littles_law.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 
 #include "chase.hpp"
 #include "predict.hpp"

@@ -4,9 +4,9 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/kernels/attention_profile.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 
 namespace perfmodel::inline v0_3 {
 

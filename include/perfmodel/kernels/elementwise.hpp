@@ -5,11 +5,11 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/elementwise.hpp>
 #include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/scalar/choose.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 
 namespace perfmodel::inline v0_3 {
 

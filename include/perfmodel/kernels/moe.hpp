@@ -5,8 +5,8 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/kernels/moe_untuned.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/moe.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 
 namespace perfmodel::inline v0_3 {
 

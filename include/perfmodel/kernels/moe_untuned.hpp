@@ -4,8 +4,8 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
+#include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/moe.hpp>
-#include <perfmodel/scalar/p_norm.hpp>
 #include <perfmodel/units/quantity.hpp>
 
 namespace perfmodel::inline v0_3 {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <perfmodel/plan/evaluate.hpp>
-#include <perfmodel/plan/pareto.hpp>
 #include <perfmodel/plan/result.hpp>
 #include <vector>
 

@@ -7,7 +7,6 @@
 #include <optional>
 #include <perfmodel/plan/candidates.hpp>
 #include <perfmodel/plan/evaluators.hpp>
-#include <perfmodel/plan/pareto.hpp>
 #include <perfmodel/plan/result.hpp>
 #include <utility>
 #include <vector>

@@ -3,7 +3,7 @@
 
 #include <optional>
 #include <perfmodel/core/fields.hpp>
-#include <perfmodel/engine/scheduler.hpp>
+#include <perfmodel/engine/engine.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/serving/kv_offload.hpp>
 #include <perfmodel/serving/prefix_tree.hpp>

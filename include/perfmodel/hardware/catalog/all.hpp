@@ -7,12 +7,10 @@
 #include <perfmodel/hardware/catalog/names.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
-#include <perfmodel/hardware/catalog/nvidia_ampere_rtx.hpp>
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/hardware/catalog/nvidia_jetson.hpp>
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
-#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
 #include <perfmodel/hardware/catalog/nvidia_volta.hpp>
 #include <string_view>
 

@@ -78,4 +78,104 @@ inline constexpr std::array rtx_accelerators{
     accelerator_entry{rtx_5090, "NVIDIA GeForce RTX 5090"},
 };
 
+// NVIDIA RTX PRO 6000 Blackwell in its three editions.
+
+namespace sources {
+// clang-format off
+inline constexpr source rtx_pro_ladder{basis::derived, "SMs x FLOP per clock x clock, 1024 in BF16: the ladder of NVIDIA's system specs for the Server Edition"};
+inline constexpr source rtx_pro_pins{basis::derived, "512 bit / 8 x 2 x 14001 MHz shown by nvidia-smi: 1792 GB/s are printed"};
+inline constexpr source rtx_pro_workstation_clock{basis::derived, "503.8 TFLOP/s in BF16, quoted in a public repository, / (188 SMs x 1024)"};
+inline constexpr source rtx_pro_max_q_table{basis::copied, "table of RTX PRO 6000 Blackwell Max-Q, https://technical.city"};
+// clang-format on
+}  // namespace sources
+
+/// RTX PRO 6000 Blackwell, Server Edition: the one that is rented and that published kernel times
+/// come from. FP32 accumulation runs at full rate. The Workstation Edition clocks 7 % higher, see
+/// alternatives.hpp.
+inline constexpr accelerator rtx_pro_6000{
+    .name = "rtx_pro_6000",
+    .vendor = "NVIDIA",
+    .architecture = chip_architecture::blackwell_rtx,
+    .sms = {188.0, sources::rtx_pro_query},
+    .matrix = {.peak = {.tf32 = {467.8 / 2.0 * TFLOP_per_s, sources::half_of_bf16},
+                        .bf16 = {467.8 * TFLOP_per_s, sources::system_specs},
+                        .fp16 = {467.8 * TFLOP_per_s, sources::system_specs},
+                        .fp8 = {935.6 * TFLOP_per_s, sources::system_specs},
+                        .int8 = {935.6 * TFLOP_per_s, sources::system_specs},
+                        .fp4 = {1871.2 * TFLOP_per_s, sources::system_specs}},
+               .clock = {2.43 * GHz, sources::rtx_pro_query},
+               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
+    .vector = {.peak = {.fp64 = {188.0 * 4.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
+                        .fp32 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::sms_times_clock},
+                        .bf16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32},
+                        .fp16 = {188.0 * 256.0 * 2.43 * GFLOP_per_s, sources::same_as_fp32}},
+               .clock = {2.43 * GHz, sources::rtx_pro_query},
+               .flop_per_clock = {256.0 * flop, sources::lanes}},
+    .registers = {.capacity = {188.0 * 256.0 * KiB, sources::cuda_guide}},
+    .shared = {.capacity = {188.0 * 100.0 * KiB, sources::rtx_pro_query},
+               .bandwidth = {per_clock(188, 128, 2.43 * GHz), sources::shared_banks}},
+    .l2 = {.capacity = {128.0 * MiB, sources::rtx_pro_query}},
+    .dram = {.capacity = {97887.0 * MiB, sources::system_specs_memory},
+             .bandwidth = {1597.0 * GB_per_s, sources::rtx_pro_page}},
+    .fabric = {.kind = link_kind::pcie,
+               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
+               .ranks = 8},  // assumed: the cards of a common server
+    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
+    .tdp = {600.0 * watt, sources::rtx_pro_news},
+    .price = {1.69 * usd_per_hour, sources::runpod_2026},
+};
+
+/// RTX PRO 6000 Blackwell, Workstation Edition: faster memory and clock than the Server Edition.
+inline constexpr accelerator rtx_pro_6000_workstation = [] {
+  accelerator a = rtx_pro_6000;
+  a.name = "rtx_pro_6000_workstation";
+  a.matrix.peak = {.tf32 = {188.0 * 512.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .bf16 = {188.0 * 1024.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp16 = {188.0 * 1024.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp8 = {188.0 * 2048.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .int8 = {188.0 * 2048.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp4 = {188.0 * 4096.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder}};
+  a.matrix.clock = {2.617 * GHz, sources::rtx_pro_workstation_clock};
+  a.vector.peak = {.fp64 = {188.0 * 4.0 * 2.617 * GFLOP_per_s, sources::sms_times_clock},
+                   .fp32 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::sms_times_clock},
+                   .bf16 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::same_as_fp32},
+                   .fp16 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::same_as_fp32}};
+  a.vector.clock = {2.617 * GHz, sources::rtx_pro_workstation_clock};
+  a.shared.bandwidth = {per_clock(188, 128, 2.617 * GHz), sources::shared_banks};
+  a.dram.bandwidth = {bandwidth_from_bus(512.0, 2.0 * 14001.0 * MHz), sources::rtx_pro_pins};
+  a.tdp = {600.0 * watt, sources::rtx_pro_news};
+  a.price = {};
+  return a;
+}();
+
+/// RTX PRO 6000 Blackwell, Max-Q Workstation Edition: 300 W.
+inline constexpr accelerator rtx_pro_6000_max_q = [] {
+  accelerator a = rtx_pro_6000;
+  a.name = "rtx_pro_6000_max_q";
+  a.matrix.peak = {.tf32 = {188.0 * 512.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .bf16 = {188.0 * 1024.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp16 = {188.0 * 1024.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp8 = {188.0 * 2048.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .int8 = {188.0 * 2048.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
+                   .fp4 = {188.0 * 4096.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder}};
+  a.matrix.clock = {2.288 * GHz, sources::rtx_pro_max_q_table};
+  a.vector.peak = {.fp64 = {188.0 * 4.0 * 2.288 * GFLOP_per_s, sources::sms_times_clock},
+                   .fp32 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::sms_times_clock},
+                   .bf16 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::same_as_fp32},
+                   .fp16 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::same_as_fp32}};
+  a.vector.clock = {2.288 * GHz, sources::rtx_pro_max_q_table};
+  a.shared.bandwidth = {per_clock(188, 128, 2.288 * GHz), sources::shared_banks};
+  a.dram.bandwidth = {bandwidth_from_bus(512.0, 2.0 * 14001.0 * MHz), sources::rtx_pro_pins};
+  a.tdp = {300.0 * watt, sources::rtx_pro_max_q_table};
+  a.price = {};
+  return a;
+}();
+
+inline constexpr std::array rtx_pro_accelerators{
+    accelerator_entry{rtx_pro_6000, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
+    accelerator_entry{rtx_pro_6000_workstation,
+                      "NVIDIA RTX PRO 6000 Blackwell Workstation Edition"},
+    accelerator_entry{rtx_pro_6000_max_q, "NVIDIA RTX PRO 6000 Blackwell Max-Q"},
+};
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -1,7 +1,7 @@
 // Measured GEMMs and element-wise kernels of RTX PRO 6000, also the source of GeForce's profiles.
 #pragma once
 
-#include <perfmodel/hardware/catalog/nvidia_rtx_pro.hpp>
+#include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
 #include <perfmodel/kernels/attention_mixed.hpp>
 #include <perfmodel/kernels/catalog/attention.hpp>
 #include <perfmodel/kernels/catalog/machines.hpp>
