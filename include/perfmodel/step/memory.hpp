@@ -325,10 +325,11 @@ struct does_fit {
   static constexpr bool value = BytesNeeded <= BytesThere;
 };
 
-constexpr deployment tensor_parallel_deployment(const accelerator& a, const transformer& m,
-                                                int tensor, number_format weights,
-                                                number_format kv) {
-  deployment d;
+template <Scalar T>
+constexpr basic_deployment<T> tensor_parallel_deployment(const basic_accelerator<T>& a,
+                                                         const basic_transformer<T>& m, int tensor,
+                                                         number_format weights, number_format kv) {
+  basic_deployment<T> d;
   d.device = a;
   d.model = m;
   d.layout.tensor = tensor;
@@ -336,7 +337,8 @@ constexpr deployment tensor_parallel_deployment(const accelerator& a, const tran
   d.kv = kv;
   return d;
 }
-constexpr bytes<> bytes_needed(const deployment& d, double batch, double context) {
+template <Scalar T>
+constexpr bytes<T> bytes_needed(const basic_deployment<T>& d, const T& batch, const T& context) {
   sharded_dims parts = sharded_dims_of(d.model);
   parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
   require_layout(d.layout, parts);
@@ -361,7 +363,7 @@ inline constexpr bool require_fits =
     detail::does_fit<detail::whole_bytes(
                          detail::bytes_needed(detail::tensor_parallel_deployment(
                                                   Accelerator, Model, TensorParallel, Weights, Kv),
-                                              Batch, Context)),
+                                              double{Batch}, double{Context})),
                      detail::whole_bytes(Accelerator.dram.capacity)>::value;
 
 }  // namespace perfmodel::inline v0_3
