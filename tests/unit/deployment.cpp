@@ -175,7 +175,7 @@ TEST_CASE("require_fits: a layout that cannot be is refused before any byte is c
     return pm::detail::bytes_needed(
         pm::detail::tensor_parallel_deployment(cat::h100_sxm, cat::llama_3_70b, tensor, pm::bf16,
                                                pm::bf16),
-        1, 1);
+        1.0, 1.0);
   };
   CHECK(refusal([&] { (void)over(3); }) ==
         "PM-E030: layout.tensor does not divide the query heads: 3 against 64");
