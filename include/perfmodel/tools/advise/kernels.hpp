@@ -217,8 +217,8 @@ inline std::vector<technique> gemm_techniques(const adviser& a, const kernels_of
           rows < 64.0)};
 }
 
-/// Access patterns that library kernels use already. The gain is over a kernel without the technique,
-/// on the assumed share of a step.
+/// Access patterns that library kernels use already. The gain is over a kernel without the
+/// technique, on the assumed share of a step.
 inline std::vector<technique> access_techniques(const adviser& a, const kernels_of_step& p) {
   const double vectors = vector_access_gain(int(p.depth), 8);
   return {
