@@ -229,7 +229,7 @@ picture ratio_picture(const std::string& device, const std::vector<seen>& points
   std::string names;
   double row = rows;
   for (const auto& [quantity, values] : ratios) {
-    const auto at = [&values](double share) {
+    const auto at = [&values = values](double share) {
       return std::clamp(perfmodel::detail::quantile(values, share), 0.1, 10.0);
     };
     q.lines[0].rows.push_back({at(0.0), row, 0.0});
