@@ -18,9 +18,9 @@ struct serving {
   static constexpr bool takes_a_measurement = true;
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
-      "mean TTFT, ITL and throughput of a model under load; a calibrated prediction also has "
-      "percentiles over requests; goodput: rate of requests within ttft_limit_s, 0 if the mean ITL "
-      "exceeds itl_limit_s";
+      "Mean TTFT, ITL and throughput of a model under load. A calibrated prediction also has "
+      "percentiles over requests. Goodput is the rate of requests within ttft_limit_s, and 0 if "
+      "the mean ITL exceeds itl_limit_s.";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
     const auto append = [&k](std::vector<key> more) {
