@@ -11,8 +11,6 @@
 #include <utility>
 #include <vector>
 
-// Evaluated points of a candidate.
-
 namespace perfmodel::inline v0_3::detail {
 
 /// Ratio of each latency to its target, and of queueing to its limits. A ratio above 1 is a miss.
@@ -79,11 +77,7 @@ inline void set_cost(plan_point& p, const accelerator& decode, const accelerator
   }
 }
 
-}  // namespace perfmodel::inline v0_3::detail
-
 // Sizes of the pools of a disaggregated service.
-
-namespace perfmodel::inline v0_3::detail {
 
 /// Deployment of a prefill pool, with the two times that decide between deployments.
 struct prefill_choice {
@@ -170,11 +164,7 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
   }
 }
 
-}  // namespace perfmodel::inline v0_3::detail
-
 // One candidate.
-
-namespace perfmodel::inline v0_3::detail {
 
 /// Evaluation of one candidate. `any_met` states that an earlier candidate has met the targets;
 /// sweeps then end where smaller batch limits cannot meet them.

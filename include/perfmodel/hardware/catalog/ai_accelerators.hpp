@@ -1,11 +1,13 @@
-// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores; up to v5 each has four 128 x 128
-// matrix units.
+// Accelerators that are not GPUs: Google TPU, AWS Trainium, Cerebras, Groq, Intel Gaudi.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
+
+// Google TPU v5e, v5p, v6e and TPU7x. `sms` are TensorCores; up to v5 each has four 128 x 128
+// matrix units.
 
 /// TPU v5e, one chip. `shared` is the VMEM scratchpad. The pod is a 2D torus: `ranks` counts its
 /// chips, of which each has four neighbours.

@@ -1,4 +1,4 @@
-// Values that disagree with the catalogue's; alternatives.hpp says how to use one of them instead.
+// Values that disagree with the catalogue's, with their status, and how to use one instead.
 // docs/catalogue.md says how the larger conflicts were decided.
 #pragma once
 
@@ -9,8 +9,6 @@
 #include <perfmodel/hardware/catalog/sources.hpp>
 #include <string_view>
 #include <type_traits>
-
-// A value that disagrees with the catalogue's, and how to use it instead.
 
 namespace perfmodel::inline v0_3::catalog {
 
@@ -77,7 +75,7 @@ constexpr accelerator with_alternative(accelerator a, const alternative& other) 
 /// The copy refers to the alternative's source, which must outlive it.
 accelerator with_alternative(accelerator a, alternative&& other) = delete;
 
-// Values of NVIDIA's parts that disagree with the catalogue's; alternatives.hpp has all.
+// Values of NVIDIA's accelerators.
 
 namespace claims {
 inline constexpr source unsourced{basis::assumed, "published claim without a document behind it"};

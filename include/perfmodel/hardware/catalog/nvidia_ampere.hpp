@@ -1,4 +1,4 @@
-// NVIDIA Ampere: A100.
+// NVIDIA Ampere: A100, A10, A40, RTX A6000 and GeForce RTX 3090.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

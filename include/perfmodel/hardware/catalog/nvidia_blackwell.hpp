@@ -1,4 +1,5 @@
-// NVIDIA Blackwell for data centres: B200, B300, and GB200, GB300 (one GPU of an NVL72 rack).
+// NVIDIA Blackwell for data centres: B200, B300, and GB200, GB300 (one GPU of an NVL72 rack); and
+// the announced Rubin.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

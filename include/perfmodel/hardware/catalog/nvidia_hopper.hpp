@@ -1,4 +1,4 @@
-// NVIDIA Hopper: H100 (SXM, PCIe, NVL), H200, H20, H800.
+// NVIDIA Hopper: H100 (SXM, PCIe, NVL), H200, H20, H800 and GH200.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

@@ -1,5 +1,5 @@
-// NVIDIA Jetson modules. Peaks are dense and of the GPU alone: the advertised TOPS are sparse and
-// include the DLA. CPU and GPU share the memory; there is no host link and no fabric.
+// NVIDIA Jetson modules and DGX Spark. Peaks are dense and of the GPU alone: the advertised TOPS
+// are sparse and include the DLA. CPU and GPU share the memory. There is no host link, no fabric.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

@@ -1,4 +1,4 @@
-// NVIDIA GeForce of the Blackwell generation: RTX 5080 and 5090.
+// NVIDIA RTX of the Blackwell generation: GeForce RTX 5080 and 5090, RTX PRO 6000.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>

@@ -1,4 +1,4 @@
-// NVIDIA Volta: V100.
+// NVIDIA Volta and Turing: V100 and T4.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
