@@ -36,14 +36,14 @@ constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
   using math::log;
   using math::sqrt;
   const request_rate<T>& rate = arrivals.rate;
-  const T& slots = s.max_running;
+  const T& limit = s.max_running;
   const T ratio = scalar_min(T(rate / capacity_rate), T(1.0 - 1e-6));
-  const T n = scalar_min(scalar_max(in_service, T(1e-9)), T((1.0 - 1e-6) * slots));
+  const T n = scalar_min(scalar_max(in_service, T(1e-9)), T((1.0 - 1e-6) * limit));
   // C(K) / C(n*) = (K / capacity_rate) / (n* / rate); e is its exponent over K / n*
-  const T e = scalar_max(T(0.0), scalar_min(T(0.95), T(1.0 + log(ratio) / log(T(slots / n)))));
+  const T e = scalar_max(T(0.0), scalar_min(T(0.95), T(1.0 + log(ratio) / log(T(limit / n)))));
   const T bursts = arrivals.arrivals_per_burst * (1.0 + arrivals.cv * arrivals.cv) / 2.0;
   const T deviation = sqrt(T(bursts * n / (1.0 - e)));
-  const T z = (slots - n) / deviation;
+  const T z = (limit - n) / deviation;
   if (lower(z) > 6.0) return {};
   const T below = 1.0 / (1.0 + exp(T(-1.5976 * z - 0.070566 * z * z * z)));
   const T density = 0.3989422804014327 * exp(T(-0.5 * z * z)) / deviation;

@@ -269,10 +269,10 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     s_.throughput = loop.rate;
     flow::check_stability(loop.rate);
     const duration<T> queue = flow::prefill_queueing(loop);
-    basic_service_terms<T> slots = engine_;
-    slots.max_running = d_.decode.replicas * max_batch_;
-    slots.output_cv = l_.output_cv;
-    const admission_queue<T> taken = admission_queue_of(slots, loop, T(d_.decode.replicas * batch_),
+    basic_service_terms<T> terms = engine_;
+    terms.max_running = d_.decode.replicas * max_batch_;
+    terms.output_cv = l_.output_cv;
+    const admission_queue<T> taken = admission_queue_of(terms, loop, T(d_.decode.replicas * batch_),
                                                         request_rate<T>(request / decode_period_));
     admission_delay_ = taken.share * taken.wait;
     s_.admission_delay = admission_delay_;

@@ -243,9 +243,9 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>& in,
                                            const basic_open_loop<T>& arrivals) {
-  const T& slots = in.terms.max_running;
+  const T& limit = in.terms.max_running;
   const loop_solution<T> full =
-      solve_closed_loop(in, {slots}, "a first evaluation of a full service", "a full service");
+      solve_closed_loop(in, {limit}, "a first evaluation of a full service", "a full service");
   const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
   loop_solution<T> found;
   T last{};  // number of others at which `found` was solved
@@ -253,11 +253,11 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
       (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.arrivals_per_burst - 1.0) / 2.0;
   const auto in_system = [&](const T& others) -> T {
     last = others;
-    const T b = scalar_max(T(1.0), scalar_min(T(others + itself), slots));
+    const T b = scalar_max(T(1.0), scalar_min(T(others + itself), limit));
     found = solve_closed_loop(in, {b});
-    return scalar_min(T(b * (arrivals.rate / found.state.throughput)), T(2.0 * slots));
+    return scalar_min(T(b * (arrivals.rate / found.state.throughput)), T(2.0 * limit));
   };
-  const T others = named("requests in service", balanced_batch(slots, in_system, 1.002));
+  const T others = named("requests in service", balanced_batch(limit, in_system, 1.002));
   bool is_current = false;
   if constexpr (std::is_floating_point_v<T>) is_current = others == last;
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself
