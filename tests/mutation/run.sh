@@ -2,7 +2,7 @@
 # tests/mutation/run.sh [--sample N] [--seed N] [--jobs N] [header ...]: breaks formulas one place at a time and
 # asks the smallest tests that cover them. A mutant is killed where a static test no longer compiles, a unit or
 # property test fails, or the program does not end; the others are printed, with a score for each header.
-# Headers are given under include/perfmodel, `littles_law.hpp`; without any, all that tests.txt or a name maps to
+# Headers are given as they are included, without perfmodel/: `laws/roofline.hpp`; without any, all that tests.txt or a name maps to
 # a test. Without --sample all mutants of a header are tried: a minute of a core for each ten.
 #
 # A mutant that changes nothing a caller can see is no survivor: survivors.txt lists these, one line each,
@@ -14,6 +14,14 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 compiler=${CXX:-g++}
+# path_of <header>: its file, of the core or of the tools.
+path_of() {
+  local folder
+  for folder in include tools/library; do
+    if [[ -f $root/$folder/perfmodel/$1 ]]; then echo "$root/$folder/perfmodel/$1"; fi
+  done
+}
+
 sample=0 seed=1 jobs=$(nproc) headers=()
 while [[ $# -gt 0 ]]; do
   case $1 in
@@ -24,7 +32,7 @@ while [[ $# -gt 0 ]]; do
       ;;
     -*) echo "mutation: $1: not an option; there are --sample N, --seed N and --jobs N" >&2; exit 2 ;;
     *)
-      [[ -f $root/include/perfmodel/$1 ]] || { echo "mutation: $1: no header of include/perfmodel" >&2; exit 2; }
+      [[ -n $(path_of "$1") ]] || { echo "mutation: $1: no header of the library" >&2; exit 2; }
       headers+=("$1")
       ;;
   esac
@@ -47,7 +55,7 @@ tests_of() {
 if [[ ${#headers[@]} -eq 0 ]]; then
   while IFS= read -r header; do
     [[ -z $(tests_of "$header") ]] || headers+=("$header")
-  done < <(cd "$root/include/perfmodel" && find . -name '*.hpp' -not -path '*/catalog/*' | sed 's|^\./||' | sort)
+  done < <(find "$root"/{include,tools/library}/perfmodel -name '*.hpp' -not -path '*/catalog/*' -printf '%P\n' | sort)
 fi
 
 work=$(mktemp -d)
@@ -64,7 +72,7 @@ flags+=(-include "$work/before.hpp")
 # passes <include folder in front> <test> <program>: does the test pass? Nothing beside the repository is read.
 passes() {
   local front=$1 test=$2 program=$3
-  local compile=("$compiler" "${flags[@]}" -I"$front" -I"$root/include" "$root/tests/$test")
+  local compile=("$compiler" "${flags[@]}" -I"$front" -I"$root/include" -I"$root/tools/library" "$root/tests/$test")
   if [[ $test == static/* ]]; then
     timeout 120 "${compile[@]}" -fsyntax-only >/dev/null 2>&1
   else
@@ -84,9 +92,13 @@ sound() {
 # Mutants are one a line: header, line, from, length, replacement, kind. mutated_lines prints, for mutants on
 # standard input, the header and the line with the mutant in it, without the indent.
 mutated_lines() {
-  awk -F'\t' -v OFS='\t' -v include="$root/include/perfmodel/" '
-    !seen[$1]++ { file = include $1; for (n = 1; (getline text <file) > 0; n++) line[$1, n] = text; close(file) }
-    { s = line[$1, $2]; s = substr(s, 1, $3 - 1) $5 substr(s, $3 + $4); sub(/^ */, "", s); print $1, s }'
+  awk -F'\t' -v OFS='\t' -v core="$root/include/perfmodel/" -v tools="$root/tools/library/perfmodel/" '
+    !seen[$1]++ { read_lines(core $1); read_lines(tools $1) }
+    { s = line[$1, $2]; s = substr(s, 1, $3 - 1) $5 substr(s, $3 + $4); sub(/^ */, "", s); print $1, s }
+    function read_lines(file,   n, text) {
+      for (n = 1; (getline text <file) > 0; n++) line[$1, n] = text
+      close(file)
+    }'
 }
 
 # reason_of <header> <mutated line>: why survivors.txt says that it is equivalent; nothing where it is not listed.
@@ -104,7 +116,7 @@ try() {
   mkdir -p "$front/perfmodel/$(dirname "$header")"
   awk -v line="$line" -v from="$from" -v length_of="$length" -v with="$replacement" '
     NR == line { $0 = substr($0, 1, from - 1) with substr($0, from + length_of) }
-    { print }' "$root/include/perfmodel/$header" >"$front/perfmodel/$header"
+    { print }' "$(path_of "$header")" >"$front/perfmodel/$header"
   mutated=$(sed -n "${line}p" "$front/perfmodel/$header" | sed 's/^ *//')
   reason=$(reason_of "$header" "$mutated")
   while IFS= read -r test; do
@@ -126,7 +138,7 @@ try() {
 }
 
 for header in "${headers[@]}"; do
-  awk -f "$here/mutants.awk" "$root/include/perfmodel/$header" | sed "s|^|$header\t|"
+  awk -f "$here/mutants.awk" "$(path_of "$header")" | sed "s|^|$header\t|"
 done >"$work/all"
 awk -v seed="$seed" 'BEGIN { srand(seed) } { print rand() "\t" $0 }' "$work/all" | sort -n | cut -f 2- |
   { if [[ $sample -gt 0 ]]; then head -n "$sample" || true; cat >/dev/null; else cat; fi; } >"$work/mutants"

@@ -12,12 +12,12 @@ trap 'rm -rf "$work"' EXIT
 {
   cat docs/Doxyfile
   # XML, since comments are parsed when they are written.
-  printf '%s\n' 'INPUT = include' 'FILE_PATTERNS = *.hpp' 'USE_MDFILE_AS_MAINPAGE =' \
+  printf '%s\n' 'INPUT = include tools/library' 'FILE_PATTERNS = *.hpp' 'USE_MDFILE_AS_MAINPAGE =' \
     "OUTPUT_DIRECTORY = $work" 'GENERATE_HTML = NO' 'GENERATE_XML = YES' 'XML_PROGRAMLISTING = NO' \
     'WARN_AS_ERROR = NO' "WARN_LOGFILE = $work/warnings"
 } >"$work/Doxyfile"
 doxygen "$work/Doxyfile" >"$work/log" 2>&1 || { cat "$work/log"; exit 1; }
-headers=$(find include -name '*.hpp' | wc -l)
+headers=$(find include tools/library -name '*.hpp' | wc -l)
 read_files=$(find "$work/xml" -name '*_8hpp.xml' | wc -l)
 if [[ $headers -eq 0 || $read_files -lt $headers ]]; then
   echo "doxygen read $read_files of $headers headers"

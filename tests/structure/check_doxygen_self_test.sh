@@ -5,7 +5,7 @@ here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 command -v doxygen >/dev/null || { echo 'skipped: there is no doxygen'; exit 77; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work/include" "$work/docs"
+mkdir -p "$work"/{include,tools/library,docs}
 cp "$here/../../docs/Doxyfile" "$work/docs/"
 
 # check <pass|fail> <what> <comment>

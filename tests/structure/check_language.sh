@@ -70,7 +70,7 @@ function look_at_names(c,   n, w, m, p, i, j, k) {
   }
 }
 BEGIN { read_words(); read_allowed() }
-FNR == 1 { fence = 0; detail = 0; page = FILENAME ~ /\.md$/; header = FILENAME ~ /^include\//; texts_too = header || FILENAME ~ /^tools\/napkin\//; block = 0 }
+FNR == 1 { fence = 0; detail = 0; page = FILENAME ~ /\.md$/; header = FILENAME ~ /^(include|tools\/library)\//; texts_too = header || FILENAME ~ /^tools\/napkin\//; block = 0 }
 page {
   if ($0 ~ /^ *```/) { fence = !fence; next }
   if (fence) next

@@ -1,5 +1,5 @@
-# cmake -D INCLUDE_DIR=<include> -D LAYERS=<layers.txt> -P check_layers.cmake
-# Reads the #include lines of the public headers and fails where one breaks layers.txt.
+# cmake -D INCLUDE_DIR=<include> -D TOOLS_DIR=<tools/library> -D LAYERS=<layers.txt> -P check_layers.cmake
+# Reads the #include lines of the public headers of both folders and fails where one breaks layers.txt.
 
 cmake_minimum_required(VERSION 3.24)
 
@@ -75,14 +75,21 @@ macro(complain text)
   string(APPEND broken "  ${text}\n")
 endmacro()
 
-file(GLOB_RECURSE headers RELATIVE "${INCLUDE_DIR}/perfmodel" "${INCLUDE_DIR}/perfmodel/*.hpp")
+set(headers "")
+foreach(folder IN ITEMS "${INCLUDE_DIR}" "${TOOLS_DIR}")
+  file(GLOB_RECURSE found RELATIVE "${folder}/perfmodel" "${folder}/perfmodel/*.hpp")
+  foreach(header IN LISTS found)
+    set("folder_of_${header}" "${folder}")
+  endforeach()
+  list(APPEND headers ${found})
+endforeach()
 foreach(header IN LISTS headers)
   find_layer("${header}" from)
   if(from EQUAL 0)
     complain("${header} has no layer: add it to layers.txt")
     continue()
   endif()
-  file(STRINGS "${INCLUDE_DIR}/perfmodel/${header}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
+  file(STRINGS "${folder_of_${header}}/perfmodel/${header}" lines REGEX "^[ \t]*#[ \t]*include[ \t]*[<\"]")
   foreach(line IN LISTS lines)
     string(REGEX REPLACE "^[^<\"]*([<\"])([^>\"]*)[>\"].*$" "\\1" mark "${line}")
     string(REGEX REPLACE "^[^<\"]*([<\"])([^>\"]*)[>\"].*$" "\\2" included "${line}")
@@ -115,7 +122,7 @@ foreach(header IN LISTS headers)
       list(APPEND "includes_${header}" "${target}")
       find_layer("${target}" to)
       covered("${header}" users_${to} allowed)
-      if(NOT EXISTS "${INCLUDE_DIR}/${included}")
+      if(NOT DEFINED "folder_of_${target}")
         complain("${header} includes ${included}, which does not exist")
       elseif(to GREATER from)
         complain("${header} includes ${included}, which stands above it")

@@ -4,21 +4,25 @@
 cmake_minimum_required(VERSION 3.24)
 
 set(include_dir "${WORK_DIR}/include")
+set(tools_dir "${WORK_DIR}/tools/library")
 set(layers "${CMAKE_CURRENT_LIST_DIR}/layers.txt")
 
 function(clean_tree)
   file(REMOVE_RECURSE "${WORK_DIR}")
-  foreach(header units/quantity.hpp scalar/lanes.hpp hardware/accelerator.hpp
-      hardware/catalog/chips.hpp operators/demand.hpp laws/roofline.hpp step/step.hpp tools/fit/least_squares.hpp
+  foreach(header units/quantity.hpp hardware/accelerator.hpp
+      hardware/catalog/chips.hpp operators/demand.hpp laws/roofline.hpp step/step.hpp
       kernels/catalog/profiles.hpp perfmodel.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
+  endforeach()
+  foreach(header scalar/lanes.hpp tools/fit/least_squares.hpp)
+    file(WRITE "${tools_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
   # Arrows that are right.
   file(APPEND "${include_dir}/perfmodel/hardware/catalog/chips.hpp"
     "#include <perfmodel/hardware/accelerator.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/laws/roofline.hpp"
     "#include \"../operators/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
-  file(APPEND "${include_dir}/perfmodel/tools/fit/least_squares.hpp"
+  file(APPEND "${tools_dir}/perfmodel/tools/fit/least_squares.hpp"
     "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step/step.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/kernels/catalog/profiles.hpp"
     "#include <perfmodel/hardware/catalog/chips.hpp>\n")
@@ -29,7 +33,7 @@ endfunction()
 
 function(check result output)
   execute_process(
-    COMMAND "${CMAKE_COMMAND}" -D INCLUDE_DIR=${include_dir} -D LAYERS=${layers}
+    COMMAND "${CMAKE_COMMAND}" -D INCLUDE_DIR=${include_dir} -D TOOLS_DIR=${tools_dir} -D LAYERS=${layers}
       -P "${CMAKE_CURRENT_LIST_DIR}/check_layers.cmake"
     RESULT_VARIABLE status OUTPUT_VARIABLE text ERROR_VARIABLE text)
   string(REGEX REPLACE "[ \n]+" " " text "${text}")  # CMake wraps the lines of its messages

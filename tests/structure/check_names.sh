@@ -3,11 +3,12 @@
 # says `using namespace perfmodel` and uses every type by its bare name compiles.
 # Usage: check_names.sh <source directory> <compiler>
 set -euo pipefail
-include=$(cd "$1/include" && pwd)
+shopt -s extglob
+root=$(cd "$1" && pwd)
 compiler=$2
 
-cd "$include"
-mapfile -t headers < <(find perfmodel -name '*.hpp' ! -path 'perfmodel/tools/fit/*' ! -name lanes.hpp | sort)
+# Without those that need Eigen.
+mapfile -t files < <(find "$root"/{include,tools/library} -name '*.hpp' ! -path '*/tools/fit/*' ! -name lanes.hpp | sort)
 # Names of types in namespace perfmodel itself: not in detail, catalog and others, and no templates.
 names=$(awk '
   FNR == 1 { inner = ""; before = "" }
@@ -17,7 +18,7 @@ names=$(awk '
   $0 !~ /<.*> \{|^using (namespace|enum)|::/ {
     n = split(substr($0, RSTART, RLENGTH), word, " "); print word[n]
   }
-  { before = $0 }' "${headers[@]}" | sort -u)
+  { before = $0 }' "${files[@]}" | sort -u)
 [ "$(wc -l <<<"$names")" -gt 100 ] || { echo "FAIL: only $(wc -l <<<"$names") names found"; exit 1; }
 
 {
@@ -27,7 +28,7 @@ names=$(awk '
     algorithm cmath fstream functional iostream memory random thread; do
     printf '#if __has_include(<%s>)\n#include <%s>\n#endif\n' "$header" "$header"
   done
-  printf '#include <%s>\n' "${headers[@]}"
+  printf '#include <%s>\n' "${files[@]#"$root"/@(include|tools/library)/}"
   echo 'using namespace perfmodel;'
   for name in $names; do echo "using uses_$name = $name;"; done
-} | "$compiler" -std=c++20 -fsyntax-only -I"$include" -x c++ - && echo 'all names are unambiguous'
+} | "$compiler" -std=c++20 -fsyntax-only -I"$root/include" -I"$root/tools/library" -x c++ - && echo 'all names are unambiguous'

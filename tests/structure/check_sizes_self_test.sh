@@ -4,7 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/{include/perfmodel/hardware/catalog,tools/napkin,validation/compare,tools/fit}
+mkdir -p "$work"/{include/perfmodel/hardware/catalog,tools/library,tools/napkin,validation/compare,tools/fit}
 
 lines() {  # <n>: that many statements, with what confuses a reader of braces
   local i

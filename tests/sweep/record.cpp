@@ -1,7 +1,7 @@
 // Writes tests/data/sweep_answers.tsv: every question of the sweep with the library's answers.
 // Run it only where an answer changes on purpose, and read the difference:
 //
-//   g++ -std=c++20 -O1 -Iinclude -Itests -I/usr/include/eigen3 tests/sweep/record.cpp -o record
+//   g++ -std=c++20 -O1 -Iinclude -Itools/library -Itests -I/usr/include/eigen3 tests/sweep/record.cpp -o record
 //   ./record > tests/data/sweep_answers.tsv
 #include <cstdio>
 

@@ -6,6 +6,7 @@
 #include <regex>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace unit_inputs_have_fields {
 
@@ -49,16 +50,21 @@ bool is_result(const std::string& name) {
 }  // namespace
 
 TEST_CASE("every input over a scalar lists its fields") {
-  const std::filesystem::path include = PERFMODEL_SOURCE_DIR "/include/perfmodel";
   const std::regex begin("\nstruct (basic_\\w+)[^;{]*\\{");
   int specs = 0;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(include)) {
-    if (entry.path().extension() != ".hpp") continue;
-    const std::string text = text_of(entry.path());
+  std::vector<std::filesystem::path> headers;
+  for (const char* folder : {"/include/perfmodel", "/tools/library/perfmodel"}) {
+    for (const auto& entry : std::filesystem::recursive_directory_iterator(PERFMODEL_SOURCE_DIR +
+                                                                           std::string(folder))) {
+      if (entry.path().extension() == ".hpp") headers.push_back(entry.path());
+    }
+  }
+  for (const auto& header : headers) {
+    const std::string text = text_of(header);
     for (std::sregex_iterator m(text.begin(), text.end(), begin), end; m != end; ++m) {
       const std::string name = (*m)[1];
       if (is_result(name)) continue;
-      INFO(name << " in " << entry.path());
+      INFO(name << " in " << header);
       const auto open = static_cast<std::size_t>(m->position() + m->length() - 1);
       CHECK(body_at(text, open).find(" fields(F&& f") != std::string::npos);
       ++specs;

@@ -1,1 +1,0 @@
-#include <perfmodel/scalar/lanes.hpp>

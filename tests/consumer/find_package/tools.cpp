@@ -1,0 +1,2 @@
+#include <perfmodel/scalar/lanes.hpp>
+#include <perfmodel/tools/advise/advise.hpp>
