@@ -47,10 +47,10 @@ constexpr double block_scale_share_of(const accelerator& a) {
 // clang-format off
 inline constexpr moe_kernels
     //                          floor us, buffer_share, matrix_ratio, dram_saturation
-    aiter_bf16_experts = moe_row("aiter_bf16_experts",           {16.11, 0.2603, 0.8442, 6.333}),
-    aiter_fp8_experts = moe_row("aiter_fp8_experts",             {16.09, 0.3835, 0.9583, 1.188}),
-    aiter_mxfp4_experts = moe_row("aiter_mxfp4_experts",         {9.459, 0.4928, 1.100,  1.422}),
-    aiter_dequantised_experts = moe_row("aiter_widened_experts", {21.49, 0.4224, 0.6762, 8.0});
+    aiter_bf16_experts = moe_row("aiter_bf16_experts",               {16.11, 0.2603, 0.8442, 6.333}),
+    aiter_fp8_experts = moe_row("aiter_fp8_experts",                 {16.09, 0.3835, 0.9583, 1.188}),
+    aiter_mxfp4_experts = moe_row("aiter_mxfp4_experts",             {9.459, 0.4928, 1.100,  1.422}),
+    aiter_dequantised_experts = moe_row("aiter_dequantised_experts", {21.49, 0.4224, 0.6762, 8.0});
 // clang-format on
 
 /// log_sigma of experts of held-out model shapes.

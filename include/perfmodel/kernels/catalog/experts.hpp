@@ -73,6 +73,6 @@ inline constexpr moe_kernels untuned_triton_experts{.name = "untuned_triton_expe
 /// earlier law of a service. fit_moe.cpp finds 0.349 by today's law, which is worse for their TTFT
 /// (docs/laws/calibrated_moe.md).
 inline constexpr moe_kernels dequantised_experts =
-    moe_row("widened_experts", {30.34, 0.5025, 0.292, 2.213}, 2.0, {16.0, 128.0}, true);
+    moe_row("dequantised_experts", {30.34, 0.5025, 0.292, 2.213}, 2.0, {16.0, 128.0}, true);
 
 }  // namespace perfmodel::inline v0_3::catalog
