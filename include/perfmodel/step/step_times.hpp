@@ -15,9 +15,9 @@ namespace perfmodel::inline v0_3::detail {
 /// Policy with mixed_attention_time(device, prefills, decodes): one attention kernel for both.
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
-                                    const basic_attention_prefill<T>& prompts,
+                                    const basic_attention_prefill<T>& prefills,
                                     const basic_attention_decode<T>& decodes) {
-  policy.mixed_attention_time(device, prompts, decodes);
+  policy.mixed_attention_time(device, prefills, decodes);
 };
 
 struct no_memo {};
