@@ -90,26 +90,6 @@ class operator_times {
   [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
-/// Calls visit(operator, time) for each operator; `time` is that of all its `times` runs. The
-/// inputs are checked.
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const rank_step<T>& p, operator_times<T, Policy>& times,
-                                    Visit&& visit) {
-  visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
-    const duration<T> one =
-        times.time_of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
-    visit(o, duration<T>(o.times * one));
-  });
-}
-
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                    const Policy& policy, Visit&& visit) {
-  const engine_formats formats = formats_of(d);
-  operator_times<T, Policy> times(d.device, policy);
-  visit_operator_times(rank_step<T>{d, i, formats}, times, visit);
-}
-
 /// Calls visit(operator, time) for each element-wise kernel that policy.elementwise_kernels
 /// includes.
 template <Scalar T, class Policy, class Visit>
@@ -124,14 +104,6 @@ constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Polic
       visit(o, duration<T>(times * policy.elementwise_kernel_time(p.replica.device, k, w)));
     });
   }
-}
-
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
-                                              const basic_iteration<T>& i, const Policy& policy,
-                                              Visit&& visit) {
-  const engine_formats formats = formats_of(d);
-  visit_elementwise_kernel_times(rank_step<T>{d, i, formats}, policy, visit);
 }
 
 /// Completes an estimate: time = on-chip time + communication, and the shares of the peaks. The
@@ -188,13 +160,6 @@ constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& poli
   }
 }
 
-template <Scalar T, class Policy>
-constexpr duration<T> cpu_time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                       const Policy& policy) {
-  const engine_formats formats = formats_of(d);
-  return cpu_time_of_step(rank_step<T>{d, i, formats}, policy);
-}
-
 /// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
 template <Scalar T, class Policy>
 constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
@@ -204,13 +169,6 @@ constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Poli
     return {};
   }
 }
-
-/// Times of a step with checked inputs: kernels by operator_class, CPU and communication.
-template <Scalar T>
-struct step_parts {
-  std::array<duration<T>, 4> kernels{};
-  duration<T> cpu{}, communication{};
-};
 
 /// Predicts engine steps of one deployment with checked inputs. It memoises times of operators and
 /// collectives: use one object per thread.
@@ -227,26 +185,20 @@ class predicted_step {
   constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
     const rank_step<T> p{replica_, i, formats_};
     demand_sum<T> sum;
-    const step_parts<T> parts = parts_of(p, [&](const auto& add) {
-      const auto add_operator = [&](const basic_operator<T>& o, const duration<T>& time) {
-        sum.add(o);
-        add(o.kind, named(o.name, o.part, time));
-      };
-      visit_operator_times(p, operators_, add_operator);
-      visit_elementwise_kernel_times(p, policy_, add_operator);
-    });
+    const std::array<duration<T>, 4> by_class = kernel_times(p, sum);
     basic_estimate<T> e;
     duration<T> on_chip{};
-    for (std::size_t c = 0; c < parts.kernels.size(); ++c) {
+    for (std::size_t c = 0; c < by_class.size(); ++c) {
       const char* name = name_of(static_cast<operator_class>(c));
-      if (upper(parts.kernels[c].value()) > 0.0) e.terms.add(limiter::none, name, parts.kernels[c]);
-      on_chip += parts.kernels[c];
+      if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
+      on_chip += by_class[c];
     }
-    if (upper(parts.cpu.value()) > 0.0) e.terms.add(limiter::launch, "host", parts.cpu);
-    on_chip += parts.cpu;
+    const duration<T> host = cpu_time_of_step(p, policy_);
+    if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
+    on_chip += host;
     const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
     const duration<T> memory = (s.weights + s.cache) / replica_.device.dram.bandwidth;
-    add_communication(e, on_chip, s, memory, duration<T>{}, parts.communication);
+    add_communication(e, on_chip, s, memory, duration<T>{}, link_time(p));
     return e;
   }
 
@@ -262,34 +214,41 @@ class predicted_step {
   }
 
  private:
-  /// Parts of a step. visit_kernels(add) calls add(operator class, time) for each kernel.
-  template <class Visit>
-  constexpr step_parts<T> parts_of(const rank_step<T>& p, const Visit& visit_kernels) {
-    step_parts<T> parts;
-    visit_kernels([&](operator_class c, const duration<T>& all) {
-      parts.kernels[static_cast<std::size_t>(c)] += all;
-    });
-    for (duration<T>& kernels : parts.kernels) kernels = time_under_policy(kernels, policy_);
-    parts.cpu = cpu_time_of_step(p, policy_);
+  /// Kernel times of a step by operator class. `work`, if given, adds up its FLOP and bytes;
+  /// without it, demands are computed for rooflines only.
+  template <class... Work>
+  constexpr std::array<duration<T>, 4> kernel_times(const rank_step<T>& p, Work&... work) {
+    std::array<duration<T>, 4> by_class{};
+    const auto add = [&](const auto& o, const duration<T>& all) {
+      (work.add(o), ...);
+      by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, all);
+    };
+    if constexpr (sizeof...(Work) > 0) {
+      visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
+        const auto demand = [&]() -> const basic_demand<T>& { return o.demand; };
+        add(o, duration<T>(o.times * operators_.time_of(workload, demand)));
+      });
+    } else {
+      visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
+        const auto demand = [&] { return demand_of(valid_operator{workload}); };
+        add(o, duration<T>(o.times * operators_.time_of(workload, demand)));
+      });
+    }
+    visit_elementwise_kernel_times(p, policy_, add);
+    for (duration<T>& t : by_class) t = time_under_policy(t, policy_);
+    return by_class;
+  }
+  /// Communication of a step, with the wait for the last rank.
+  constexpr duration<T> link_time(const rank_step<T>& p) {
     const duration<T> waiting = rank_wait_of_step(replica_, policy_);
-    parts.communication =
-        time_under_policy(duration<T>(communication_of_step(p, links_) + waiting), policy_);
-    return parts;
+    return time_under_policy(duration<T>(communication_of_step(p, links_) + waiting), policy_);
   }
   constexpr duration<T> time_of(const basic_iteration<T>& i) {
     const rank_step<T> p{replica_, i, formats_};
-    const step_parts<T> parts = parts_of(p, [&](const auto& add) {
-      visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
-        const auto demand = [&] { return demand_of(valid_operator{workload}); };
-        add(o.kind, o.times * operators_.time_of(workload, demand));
-      });
-      visit_elementwise_kernel_times(
-          p, policy_,
-          [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
-    });
     duration<T> time{};
-    for (const duration<T>& kernels : parts.kernels) time += kernels;
-    return time + parts.cpu + parts.communication;
+    for (const duration<T>& kernels : kernel_times(p)) time += kernels;
+    time += cpu_time_of_step(p, policy_);
+    return time + link_time(p);
   }
 
   const basic_deployment<T>& replica_;
