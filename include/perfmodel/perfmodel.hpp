@@ -15,7 +15,7 @@
 #include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/hardware/number_format.hpp>
-#include <perfmodel/kernels/attention_mixed.hpp>
+#include <perfmodel/kernels/attention.hpp>
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/kernels/policy.hpp>
 #include <perfmodel/kernels/service_posterior.hpp>

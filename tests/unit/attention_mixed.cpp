@@ -1,7 +1,7 @@
 // A chunk of prompts beside decodes in one kernel, by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/kernels/attention_mixed.hpp>
+#include <perfmodel/kernels/attention.hpp>
 
 #include "support/near.hpp"
 
@@ -24,11 +24,11 @@ pm::accelerator round_device() {
 }
 const pm::mixed_attention_calibration round_kernel{
     .machine = {.dram_share = 0.8, .operand_bandwidth = 1.0 * pm::TB_per_s},
-    .attention = {.floor = 5.0 * pm::us,
-                  .tile_latency = 2.0 * pm::us,
-                  .idle_tile = 0.1 * pm::us,
-                  .matrix_share = 0.5,
-                  .tail = 0.25}};
+    .kernels = {.floor = 5.0 * pm::us,
+                .tile_latency = 2.0 * pm::us,
+                .idle_tile = 0.1 * pm::us,
+                .matrix_share = 0.5,
+                .tail = 0.25}};
 constexpr pm::attention_prefill chunk{.batch = 2,
                                       .tokens = 200,
                                       .query_heads = 6,
@@ -74,7 +74,7 @@ TEST_CASE("attention mixed: many tiles share the SMs, and the longest leaves a t
   CHECK(e.limiter == pm::limiter::compute);
   // 66 tiles on 100 SMs leave that part of a tail, here of twice the longest.
   pm::mixed_attention_calibration slow = round_kernel;
-  slow.attention.tail = 2.0;
+  slow.kernels.tail = 2.0;
   const double few = 66 * 2 + (prompt_steps + 18 * 8) * step + 3 * 18 * 0.1;
   CHECK(near(us(calibrated_estimate(round_device(), chunk, decodes(3, 1000), slow).terms["tiles"]),
              few / 100 + 2 * 0.66 * longest));

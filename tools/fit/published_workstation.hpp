@@ -3,7 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <perfmodel/kernels/attention_mixed.hpp>
+#include <perfmodel/kernels/attention.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
 #include <perfmodel/kernels/gemm.hpp>
 #include <perfmodel/kernels/moe.hpp>

@@ -20,29 +20,23 @@ struct basic_attention_kernels {
   label name{};
   T max_splits = T(1.0);     ///< largest number of parts into which a context is split
   T blocks_per_sm = T(1.0);  ///< thread blocks per SM that the split of decodes aims at
-  /// shared memory of a thread block, which limits the blocks per SM
-  std::optional<bytes<T>> block_memory{};
-  /// query rows that a decode tile computes, even if fewer heads share the KV head
-  T decode_rows = T(64.0);
-  T tile_rows = T(64.0);  ///< query rows of a prefill tile
-  T tile_keys = T(1.0);   ///< keys per step of a prefill tile; a tile computes whole steps
-  T tail = T(0.65);       ///< idle time at the end of a prefill kernel / time of its longest tile
+  std::optional<bytes<T>> block_memory{};  ///< shared memory of a block, limits blocks per SM
+  T decode_rows = T(64.0);  ///< query rows that a decode tile computes, filled with heads or not
+  T tile_rows = T(64.0);    ///< query rows of a prefill tile
+  T tile_keys = T(1.0);     ///< keys per step of a prefill tile; a tile computes whole steps
+  T tail = T(0.65);         ///< idle time at the end of a prefill kernel / time of its longest tile
   bool overlaps_memory = false;       ///< one thread block computes while another loads and stores
   bool overlaps_exponential = false;  ///< exponentials overlap with the matrix units
   bool reorders_heads = false;  ///< an extra kernel reorders the heads of a group into one tile
-  /// SM cycles of each extra kernel: combination of splits, reordering of heads
-  T kernel_cycles{};
-  T split_cycles{};  ///< SM cycles to combine each split after the first
+  T kernel_cycles{};  ///< SM cycles of each extra kernel: combination of splits, order of heads
+  T split_cycles{};   ///< SM cycles to combine each split after the first
   /// SM cycles to write and combine one query row of one split; absent: prefill is not split
   std::optional<T> partial_row_cycles{};
   duration<T> sequence_cost{};  ///< time of scheduling metadata, per sequence of a decode batch
   T scheduled_sequences{};      ///< largest decode batch that has scheduling metadata
-  /// time of one kernel that converts for an 8-bit KV cache
-  duration<T> low_precision_kv_time{};
-  /// SM cycles per element to convert a prefill for an 8-bit KV cache
-  T low_precision_element_cycles{};
-  /// matrix rate of prefill with an 8-bit KV cache / rate with a 16-bit one
-  T low_precision_kv_matrix = T(1.0);
+  duration<T> low_precision_kv_time{};  ///< time of one kernel that converts for an 8-bit KV cache
+  T low_precision_element_cycles{};     ///< SM cycles per element converted for an 8-bit KV cache
+  T low_precision_kv_matrix = T(1.0);   ///< matrix rate of prefill, 8-bit / 16-bit KV cache
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -72,13 +66,10 @@ using attention_kernels = basic_attention_kernels<>;
 /// Attention parameters of one accelerator model, in addition to its machine profile.
 template <Scalar T = double>
 struct basic_attention_parameters {
-  duration<T> floor{};  ///< fixed time of attention, with the KV-cache write
-  /// start, first load and end of a thread block on an otherwise idle SM
-  duration<T> tile_latency{};
-  /// KV elements per second of one SM, for a tile of 64 query rows
-  frequency<T> element_rate{};
-  /// share of the dense matrix peak in prefill; above 1 if clocks exceed the data sheet
-  T matrix_share = T(1.0);
+  duration<T> floor{};          ///< fixed time of attention, with the KV-cache write
+  duration<T> tile_latency{};   ///< start, first load and end of a thread block on an idle SM
+  frequency<T> element_rate{};  ///< KV elements per second of one SM, for a tile of 64 query rows
+  T matrix_share = T(1.0);  ///< share of the dense matrix peak in prefill; above 1: faster clocks
   /// L2 bandwidth of attention; absent: that of the machine profile
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
 
@@ -150,8 +141,7 @@ struct prefill_tiles {
   T count{};            ///< number of tiles, all sequences and heads
   T mean_pairs{};       ///< query-key pairs of the mean tile
   T longest_columns{};  ///< keys of the last row of tiles, which has the most
-  /// 1 if all tiles take the same time (one row of tiles, or no causal mask), else 0
-  T uniform{};
+  T uniform{};  ///< 1 if all tiles take equally long (one row of tiles, or no causal mask), else 0
 };
 
 template <Scalar T>

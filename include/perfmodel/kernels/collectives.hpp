@@ -19,8 +19,7 @@ struct basic_collective_parameters {
   duration<T> launch{};       ///< launch and end of a communication kernel
   duration<T> hop{};          ///< latency from one rank of a ring to the next
   duration<T> simple_wait{};  ///< additional latency before data flows in the Simple protocol
-  /// share of the one-way link bandwidth that the Simple protocol reaches
-  T link_share = T(1.0);
+  T link_share = T(1.0);  ///< share of the one-way link bandwidth that the Simple protocol reaches
   /// message bytes per second / link bandwidth, if switches sum (NVLS); absent: not measured
   std::optional<T> in_network_share{};
   /// least time of an engine's all-reduce kernel in a captured graph, with its two barriers
@@ -58,12 +57,10 @@ struct basic_collective_protocols {
   std::optional<T> ll128_share{};
   /// relative growth of a launch per log2 of the ranks, in LL128 and Simple
   T launch_growth_per_log2_rank{};
-  T simple_hop = T(1.0);  ///< latency of a hop in Simple / `hop`
-  /// rate of the copy of a rank's own part / rate of Simple, for out-of-place collectives
-  T copy_rate = T(1.0);
+  T simple_hop = T(1.0);       ///< latency of a hop in Simple / `hop`
+  T copy_rate = T(1.0);        ///< copy rate of a rank's own part / rate of Simple, out of place
   T in_network_wait = T(1.0);  ///< additional latency if switches sum / simple_wait
-  /// factor on hop latency and byte time if the ranks span two CPU sockets
-  T cross_socket_factor = T(1.0);
+  T cross_socket_factor = T(1.0);  ///< factor on hop and byte time if ranks span two CPU sockets
   std::optional<int> ranks_per_socket{};  ///< ranks on one CPU socket; absent: all ranks
 
   template <class F, class... S>
@@ -102,9 +99,8 @@ struct basic_engine_all_reduce_kernels {
   label name{"barriers"};
   /// least time of this kernel / engine_all_reduce_floor; below 1 if flags travel with the data
   T floor_share = T(1.0);
-  T rank_cost = T(0.0241);  ///< relative growth of the floor for each rank beyond two
-  /// additional floor of the two-shot kernel / floor of the one-shot kernel
-  T second_barrier = T(1.49);
+  T rank_cost = T(0.0241);     ///< relative growth of the floor for each rank beyond two
+  T second_barrier = T(1.49);  ///< additional floor of the two-shot kernel / one-shot floor
   bytes<T> largest = lift<T>(8.0 * MiB);  ///< largest message; longer ones go to NCCL
   /// bytes that a kernel has outstanding in loads from one peer
   bytes<T> in_flight = lift<T>(36.0 * 512.0 * 16.0 * byte);
@@ -176,12 +172,8 @@ struct basic_calibrated_collectives {
   /// copy of the message, and the time is at least the CPU time of the launch.
   constexpr basic_collective_price<T> price(const basic_interconnect<T>& l,
                                             const basic_schedule<T>& s) const {
-    basic_collective_price<T> p = is_engine_kernel(s) ? limited_kernel_price(l, s)
-                                  : s.algorithm == collective_algorithm::in_network
-                                      ? in_network_price(l, s)
-                                      : protocol_price(l, s);
-    if (s.launch == launch_mode::graph || s.implementation == collective_implementation::nccl)
-      return p;
+    basic_collective_price<T> p = least_price(l, s);
+    if (!is_outside_graph(s)) return p;
     duration<T> copy{};
     if (local_copy) copy = named("copy", s.message / detail::positive("local_copy", *local_copy));
     const duration<T> host = profile.value.host_launch;
@@ -196,22 +188,12 @@ struct basic_calibrated_collectives {
   template <class Add>
   constexpr bool visit_cost_pieces(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                    const Add& add) const {
-    if (s.launch != launch_mode::graph && s.implementation != collective_implementation::nccl)
-      return false;
-    if (is_engine_kernel(s)) {
-      const basic_collective_price<T> p = kernel_price(l, s);
-      basic_cost_piece<T> piece{p.latency, p.transfer / s.message};
+    if (is_outside_graph(s)) return false;
+    visit_methods(l, s, [&](const char*, const duration<T>& wait, const duration<T>& bytes_take) {
+      basic_cost_piece<T> piece{wait, bytes_take / s.message};
       if (has_nccl_fallback(s)) piece.largest = kernels.largest;
       add(piece);
-    } else if (s.algorithm == collective_algorithm::in_network) {
-      const basic_collective_price<T> p = in_network_price(l, s);
-      add(basic_cost_piece<T>{p.latency, p.transfer / s.message});
-    } else {
-      visit_protocols(l, s,
-                      [&](const char*, const duration<T>& wait, const duration<T>& bytes_take) {
-                        add(basic_cost_piece<T>{wait, bytes_take / s.message});
-                      });
-    }
+    });
     return true;
   }
 
@@ -222,10 +204,15 @@ struct basic_calibrated_collectives {
            (s.algorithm == collective_algorithm::one_shot ||
             s.algorithm == collective_algorithm::two_shot);
   }
+  /// True if an engine launches the schedule outside a captured graph.
+  static constexpr bool is_outside_graph(const basic_schedule<T>& s) {
+    return s.launch != launch_mode::graph && s.implementation != collective_implementation::nccl;
+  }
   /// True if messages longer than `largest` go to NCCL.
   static constexpr bool has_nccl_fallback(const basic_schedule<T>& s) {
-    return s.is_one_of_several && (s.implementation == collective_implementation::custom ||
-                                   s.implementation == collective_implementation::any);
+    return is_engine_kernel(s) && s.is_one_of_several &&
+           (s.implementation == collective_implementation::custom ||
+            s.implementation == collective_implementation::any);
   }
   static constexpr bool has_peer_access(const basic_interconnect<T>& l, int ranks) {
     if (l.kind == link_kind::infiniband || l.kind == link_kind::ethernet) return false;
@@ -239,7 +226,27 @@ struct basic_calibrated_collectives {
   constexpr T launch_growth(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
-  /// Calls use(name, latency, transfer) for each NCCL protocol that the fabric can run.
+  /// Calls use(name, latency, transfer) for each method that may run the schedule: an engine's
+  /// kernel, the switches, or the NCCL protocols of the fabric. Protocols have a name.
+  template <class Use>
+  constexpr void visit_methods(const basic_interconnect<T>& l, const basic_schedule<T>& s,
+                               const Use& use) const {
+    if (is_engine_kernel(s)) {
+      const bool two_shot = s.algorithm == collective_algorithm::two_shot;
+      const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
+                                (T(1.0) + kernels.rank_cost * (s.ranks - 2.0));
+      use(nullptr, two_shot ? duration<T>((T(1.0) + kernels.second_barrier) * floor) : floor,
+          load_time(l, s));
+    } else if (s.algorithm == collective_algorithm::in_network) {
+      const T& rate = detail::required("in_network_share", profile.value.in_network_share);
+      use(nullptr,
+          launch_growth(s.ranks) * profile.value.launch +
+              profile.protocols.in_network_wait * profile.value.simple_wait,
+          s.wire / (rate * l.bandwidth.quantity()));
+    } else {
+      visit_protocols(l, s, use);
+    }
+  }
   template <class Use>
   constexpr void visit_protocols(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                  const Use& use) const {
@@ -270,35 +277,27 @@ struct basic_calibrated_collectives {
     use("Simple protocol", late_launch + simple_wait + c.simple_hop * hops, simple_transfer);
   }
 
-  constexpr basic_collective_price<T> protocol_price(const basic_interconnect<T>& l,
-                                                     const basic_schedule<T>& s) const {
+  /// Price by the fastest method. Above an engine's largest message the price of its kernel rises by
+  /// 1 s per byte, so that NCCL is cheaper with every scalar type.
+  constexpr basic_collective_price<T> least_price(const basic_interconnect<T>& l,
+                                                  const basic_schedule<T>& s) const {
     std::array<T, 3> time{}, transfer{}, latency{};
     std::size_t count = 0;
-    visit_protocols(l, s,
-                    [&](const char* name, const duration<T>& wait, const duration<T>& bytes_take) {
-                      latency[count] = wait.value();
-                      transfer[count] = bytes_take.value();
-                      time[count] = named(name, duration<T>(wait + bytes_take)).value();
-                      ++count;
-                    });
-    basic_collective_price<T> p;
-    p.transfer = duration<T>::from_value(detail::value_of_least(time, transfer, count));
-    p.latency = duration<T>::from_value(detail::value_of_least(time, latency, count));
-    T least = time[0];
-    for (std::size_t i = 1; i < count; ++i) least = scalar_min(least, time[i]);
-    p.time = duration<T>::from_value(least);
-    return p;
-  }
-
-  constexpr basic_collective_price<T> in_network_price(const basic_interconnect<T>& l,
-                                                       const basic_schedule<T>& s) const {
-    const T& rate = detail::required("in_network_share", profile.value.in_network_share);
-    basic_collective_price<T> p;
-    p.transfer = s.wire / (rate * l.bandwidth.quantity());
-    p.latency = launch_growth(s.ranks) * profile.value.launch +
-                profile.protocols.in_network_wait * profile.value.simple_wait;
-    p.time = p.latency + p.transfer;
-    return p;
+    visit_methods(l, s, [&](const char* name, duration<T> wait, const duration<T>& bytes_take) {
+      if (has_nccl_fallback(s)) {
+        wait += duration<T>::from_value(scalar_max(T(0.0), (s.message - kernels.largest).value()));
+      }
+      const duration<T> sum = wait + bytes_take;
+      latency[count] = wait.value();
+      transfer[count] = bytes_take.value();
+      time[count++] = (name == nullptr ? sum : named(name, sum)).value();
+    });
+    const auto least = [&](const std::array<T, 3>& x) {
+      return duration<T>::from_value(detail::value_of_least(time, x, count));
+    };
+    T least_time = time[0];
+    for (std::size_t i = 1; i < count; ++i) least_time = scalar_min(least_time, time[i]);
+    return {duration<T>::from_value(least_time), least(transfer), least(latency)};
   }
 
   /// Bandwidth of an engine's kernel from one peer by Little's law: outstanding bytes / latency of
@@ -318,32 +317,6 @@ struct basic_calibrated_collectives {
     const duration<T> one_shot_time = max(s.wire / link, s.wire / ((s.ranks - 1.0) * peer));
     if (s.algorithm != collective_algorithm::two_shot) return one_shot_time;
     return 0.5 * (one_shot_time + max(s.wire / link, s.wire / peer));
-  }
-  /// Latency and transfer of an engine's kernel for a message of any size, without its fallback to
-  /// NCCL.
-  constexpr basic_collective_price<T> kernel_price(const basic_interconnect<T>& l,
-                                                   const basic_schedule<T>& s) const {
-    const double others = s.ranks - 2.0;
-    const duration<T> floor = profile.value.engine_all_reduce_floor * kernels.floor_share *
-                              (T(1.0) + kernels.rank_cost * others);
-    basic_collective_price<T> p;
-    p.transfer = load_time(l, s);
-    p.latency = s.algorithm == collective_algorithm::two_shot
-                    ? duration<T>((T(1.0) + kernels.second_barrier) * floor)
-                    : floor;
-    return p;
-  }
-  constexpr basic_collective_price<T> limited_kernel_price(const basic_interconnect<T>& l,
-                                                           const basic_schedule<T>& s) const {
-    basic_collective_price<T> p = kernel_price(l, s);
-    if (has_nccl_fallback(s)) {
-      // Above the largest message the price rises by 1 s per byte, so that NCCL is cheaper with
-      // every scalar type.
-      const T excess = scalar_max(T(0.0), (s.message - kernels.largest).value());
-      p.latency += duration<T>::from_value(excess);
-    }
-    p.time = p.latency + p.transfer;
-    return p;
   }
 };
 using calibrated_collectives = basic_calibrated_collectives<>;

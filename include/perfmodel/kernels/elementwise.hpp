@@ -38,8 +38,7 @@ struct basic_memory_bound_kernels {
   duration<T> kernel_time = lift<T>(graph_kernel_time);
   T element_cycles{};  ///< SM cycles per output element of an activation or normalisation
   T lookup_cycles{};   ///< SM cycles per output element of an embedding look-up
-  /// time per token of embedding look-ups of up to 16 tokens, which are sequential
-  duration<T> serial_lookup_time{};
+  duration<T> serial_lookup_time{};  ///< time per token of look-ups of up to 16 tokens, in sequence
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -87,16 +86,6 @@ struct elementwise_view {
   duration<T> kernel_time{};
   T element_cycles{}, lookup_cycles{};
   duration<T> serial_lookup_time{};
-
-  constexpr elementwise_view(const basic_machine_parameters<T>& m, const duration<T>& kernel)
-      : machine(m), kernel_time(kernel) {}
-  constexpr elementwise_view(const basic_machine_parameters<T>& m,
-                             const basic_memory_bound_kernels<T>& k)
-      : machine(m),
-        kernel_time(k.kernel_time),
-        element_cycles(k.element_cycles),
-        lookup_cycles(k.lookup_cycles),
-        serial_lookup_time(k.serial_lookup_time) {}
 };
 
 /// Elements, rows and SM cycles per element of an element-wise operator, and the time of sequential
@@ -154,7 +143,7 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const Ope
   if (upper(shape.cycles) > 0.0) {
     element_time = shape.cycles *
                    elements_per_sm(shape.elements, shape.rows, count("sms", a.sms.value())) /
-                   positive("vector.clock", a.vector.clock.quantity());
+                   clock_of(a);
   }
   const bool has_elements = upper(element_time.value()) > 0.0;
   if (has_elements) element_time = terms.add(limiter::vector_compute, "elements", element_time);
@@ -183,8 +172,10 @@ template <Scalar T, template <class> class Operator>
 constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, const Operator<T>& x,
                                                 const basic_elementwise_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::estimate_of_kernel(a, x, detail::elementwise_view<T>{c.machine, c.kernels},
-                                    conditions);
+  const basic_memory_bound_kernels<T>& k = c.kernels;
+  const detail::elementwise_view<T> view{c.machine, k.kernel_time, k.element_cycles,
+                                         k.lookup_cycles, k.serial_lookup_time};
+  return detail::estimate_of_kernel(a, x, view, conditions);
 }
 
 // Element-wise kernels of an engine step that were measured separately, and their times.
@@ -202,8 +193,7 @@ struct basic_elementwise_kernels {
   bool residual = false, rotary = false, head_norm = false;
   bool activation = false, cache_write = false, sampler = false;
   duration<T> kernel_time = lift<T>(graph_kernel_time);  ///< start and end of one kernel
-  /// SM cycles per element of a head norm: its rows are too short for full bandwidth
-  T head_norm_cycles{};
+  T head_norm_cycles{};         ///< SM cycles per element of a head norm: its rows are short
   duration<T> sampler_floor{};  ///< time of the sampler's kernels with few logits
   T sampler_passes = T(1.0);    ///< number of times that the sampler reads the logits
 

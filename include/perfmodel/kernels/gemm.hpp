@@ -41,17 +41,15 @@ struct gemm_path {
   flop_rate<T> matrix{};            ///< matrix rate of the whole chip
   duration<T> quantise_launches{};  ///< launch time of the kernels that quantise activations
   bool quantises = false;
-  /// a kernel reads every activation to find the scale of its tensor or row
-  bool finds_scale = false;
-  bool splits = true;  ///< kernels may divide K among SMs (split-k)
+  bool finds_scale = false;  ///< a kernel reads every activation for the scale of a tensor or row
+  bool splits = true;        ///< kernels may divide K among SMs (split-k)
   /// tile_fill is in proportion to the tile: large instructions overlap output and next tile
   bool fills_by_size = false;
   bool has_least_step = false;
-  duration<T> least_step{};     ///< least time per element of K, for a tile of any size
-  duration<T> replayed_step{};  ///< least_step in a benchmark of kernels without tuning
-  /// time added to the launch by dequantisation of weights
-  duration<T> dequantisation_launch{};
-  duration<T> dequantisation{};  ///< time to dequantise one weight on one SM
+  duration<T> least_step{};             ///< least time per element of K, for a tile of any size
+  duration<T> replayed_step{};          ///< least_step in a benchmark of kernels without tuning
+  duration<T> dequantisation_launch{};  ///< time that dequantisation of weights adds to the launch
+  duration<T> dequantisation{};         ///< time to dequantise one weight on one SM
 };
 
 template <Scalar T>
@@ -85,8 +83,7 @@ constexpr gemm_path<T> gemm_path_of(const basic_accelerator<T>& a, const basic_g
   }
   if (is_dequantised) p.dequantisation_launch = engine.dequantisation_floor;
   if (is_dequantised && upper(engine.dequantisation_cycles) > 0.0) {
-    p.dequantisation =
-        engine.dequantisation_cycles / positive("vector.clock", a.vector.clock.quantity());
+    p.dequantisation = engine.dequantisation_cycles / clock_of(a);
   }
   return p;
 }
@@ -304,7 +301,7 @@ struct gemm_call {
       const bytes<T> l2_bytes = activations * engine.quantise_bytes * lift<T>(byte);
       moving_time = max(moving_time, duration<T>(l2_bytes / l2_bandwidth()));
       if (upper(engine.quantise_row_cycles) > 0.0) {
-        const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+        const frequency<T> clock = clock_of(a);
         moving_time += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
       }
     }

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstddef>
+#include <initializer_list>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
@@ -149,17 +150,21 @@ constexpr expert_kind expert_kind_of(number_format format, const storage_format&
 
 namespace detail {
 
-/// Distance of ln x from the range ln least to ln most; 0 inside.
-constexpr double distance_outside(double x, double least, double most) {
-  if (x < least) return math::log(least / x);
-  return x > most ? math::log(x / most) : 0.0;
-}
-/// sqrt(1 + (per_e_fold x distance)^2): growth of log_sigma at a distance in ln.
-constexpr double extrapolation_growth(double per_e_fold, double squared_distance) {
-  return math::sqrt(1.0 + per_e_fold * per_e_fold * squared_distance);
-}
-constexpr double square(double x) {
-  return x * x;
+/// A dimension of a shape, and the range of it that was measured.
+struct measured_dimension {
+  double value, least, most;
+};
+/// sqrt(1 + (slope d)^2), with the distance d of a shape from the measured ranges, in ln; 1 inside.
+constexpr double extrapolation_growth(double slope,
+                                      std::initializer_list<measured_dimension> dimensions) {
+  double squared_distance = 0.0;
+  for (const auto& [value, least, most] : dimensions) {
+    const double distance = value < least  ? math::log(least / value)
+                            : value > most ? math::log(value / most)
+                                           : 0.0;
+    squared_distance += distance * distance;
+  }
+  return math::sqrt(1.0 + slope * slope * squared_distance);
 }
 
 }  // namespace detail
@@ -174,27 +179,20 @@ constexpr double square(double x) {
 /// Test: a GEMM with n = 512 has the factor sqrt(1 + (2.5 ln 2)^2).
 template <Scalar T>
 constexpr double interval_growth(const basic_gemm<T>& g) {
-  using detail::distance_outside;
-  using detail::square;
-  return detail::extrapolation_growth(2.5, square(distance_outside(mid(g.n), 1024, 65536)) +
-                                               square(distance_outside(mid(g.k), 1024, 65536)));
+  return detail::extrapolation_growth(2.5, {{mid(g.n), 1024, 65536}, {mid(g.k), 1024, 65536}});
 }
 template <Scalar T, template <class> class Attention>
   requires requires(const Attention<T>& x) {
     x.head_dim;
   }
 constexpr double interval_growth(const Attention<T>& x) {
-  return detail::extrapolation_growth(
-      1.5, detail::square(detail::distance_outside(mid(x.head_dim), 128, 128)));
+  return detail::extrapolation_growth(1.5, {{mid(x.head_dim), 128, 128}});
 }
 template <Scalar T>
 constexpr double interval_growth(const basic_moe_ffn<T>& x) {
-  using detail::distance_outside;
-  using detail::square;
   return detail::extrapolation_growth(
-      1.5, square(distance_outside(mid(x.hidden), 2048, 6144)) +
-               square(distance_outside(mid(x.intermediate), 768, 16384)) +
-               square(distance_outside(mid(x.experts), 8, 128)));
+      1.5,
+      {{mid(x.hidden), 2048, 6144}, {mid(x.intermediate), 768, 16384}, {mid(x.experts), 8, 128}});
 }
 
 }  // namespace perfmodel::inline v0_3

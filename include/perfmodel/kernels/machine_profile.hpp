@@ -34,8 +34,7 @@ struct basic_call_conditions {
   cache_state cache = cache_state::cold;
   T weight_copies = T(1.0);  ///< number of weight buffers that a benchmark reads in turn
   expert_routing routing = expert_routing::random;
-  /// rows of the busiest rank / mean rows of a rank, with expert parallelism
-  T imbalance = T(1.0);
+  T imbalance = T(1.0);  ///< rows of the busiest rank / mean rows, with expert parallelism
   /// limit on the rows of a rank / mean rows of a rank; rows beyond it are dropped
   std::optional<T> capacity_factor{};
 
@@ -148,18 +147,14 @@ constexpr basic_time_range<T> range_of(const duration<T>& predicted,
 /// kernels. They are eight, and a ninth if element-wise kernels were measured separately.
 template <Scalar T = double>
 struct basic_machine_parameters {
-  /// launch, start and end of a GEMM kernel that a captured graph replays
-  duration<T> matrix_floor{};
-  T matrix_share = T(1.0);  ///< share of the dense matrix peak that a short kernel reaches
-  T dram_share = T(1.0);    ///< share of DRAM bandwidth that a GEMM reaches
+  duration<T> matrix_floor{};  ///< launch, start and end of a GEMM kernel in a captured graph
+  T matrix_share = T(1.0);     ///< share of the dense matrix peak that a short kernel reaches
+  T dram_share = T(1.0);       ///< share of DRAM bandwidth that a GEMM reaches
   /// rate at which all SMs receive the operands of GEMM tiles, from L2 and multicast
   perfmodel::bandwidth<T> operand_bandwidth{};
-  /// start and end of one output tile: pipeline fill and epilogue, see tiled_time
-  duration<T> tile_fill{};
-  /// second kernel or barrier of a GEMM that divides K among SMs (split-k)
-  duration<T> split_cost{};
-  /// relative slowdown of dense kernels much longer than 1 ms, by the power limit
-  T power_slowdown{};
+  duration<T> tile_fill{};   ///< pipeline fill and epilogue of one output tile, see tiled_time
+  duration<T> split_cost{};  ///< second kernel or barrier of a GEMM that divides K among SMs
+  T power_slowdown{};        ///< relative slowdown of dense kernels above 1 ms, by the power limit
   /// L2 bandwidth of streaming reads, all SMs; absent: not known
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
   /// L2 bandwidth of element-wise kernels; absent: l2_bandwidth
@@ -193,14 +188,10 @@ using machine_profile = basic_machine_profile<>;
 template <Scalar T = double>
 struct basic_engine_profile {
   label name{"none"};
-  /// launch time of quantisation with one scale per tensor or row (fp8)
-  duration<T> tensor_scale_floor{};
-  /// launch time of quantisation in other formats: block scales, nvfp4
-  duration<T> quantise_floor{};
-  /// L2 bytes that quantisation moves per activation, with scales per tensor or row
-  T quantise_bytes{};
-  /// SM cycles of quantisation per row (one thread block), with scales per tensor or row
-  T quantise_row_cycles{};
+  duration<T> tensor_scale_floor{};  ///< launch of quantisation, one scale per tensor or row (fp8)
+  duration<T> quantise_floor{};  ///< launch of quantisation in other formats: block scales, nvfp4
+  T quantise_bytes{};       ///< L2 bytes of quantisation per activation, scales per tensor or row
+  T quantise_row_cycles{};  ///< SM cycles of quantisation per row, scales per tensor or row
   /// additional time in a benchmark of a GEMM with one row, on chips that apply block scales in
   /// hardware (Blackwell)
   duration<T> single_row_time{};
@@ -213,31 +204,25 @@ struct basic_engine_profile {
   /// least time per element of K of a GEMM tile with 8-bit operands, on chips with matrix
   /// instructions of 64 rows or more
   duration<T> low_precision_step{};
-  /// least time per element of K of a GEMM tile with 4-bit operands
-  duration<T> four_bit_step{};
+  duration<T> four_bit_step{};  ///< least time per element of K of a tile with 4-bit operands
   /// least time per element of K with 4-bit operands, in a benchmark of kernels without tuning
   duration<T> untuned_four_bit_step{};
-  /// time added to matrix_floor if weights have fewer bits than activations
-  duration<T> dequantisation_floor{};
-  /// SM cycles to dequantise one weight; every tile that reads the weight repeats it
-  T dequantisation_cycles{};
+  duration<T> dequantisation_floor{};  ///< added to matrix_floor if weights are dequantised
+  T dequantisation_cycles{};  ///< SM cycles to dequantise a weight, in every tile that reads it
   /// fraction of the benchmarked quantisation time that remains inside a model, with scales per
   /// tensor or row
   T tensor_scale_share = T(1.0);
   /// fraction of the benchmarked quantisation time that remains inside a model, with other scales;
   /// the rest is fused
   T quantise_share = T(1.0);
-  /// CPU time per engine step: scheduling, sampling, graph launch
-  duration<T> step_cpu_time{};
+  duration<T> step_cpu_time{};      ///< CPU time per engine step: scheduling, sampling, launch
   duration<T> sequence_cpu_time{};  ///< CPU time per engine step for each sequence
   duration<T> rank_wait{};          ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};   ///< CPU time per request: HTTP, tokenisation, detokenisation
-  /// engine steps that a new request waits for before the first that it can join
-  T request_iterations{};
+  T request_iterations{};           ///< engine steps that a request waits before it can join one
   /// factor: time of a step with prefills / predicted time, measured on running services
   T prefill_step_factor = T(1.0);
-  /// start-up delay of the initial burst of a run, in addition to its prefills
-  duration<T> run_start{};
+  duration<T> run_start{};  ///< delay of the initial burst of a run, in addition to its prefills
   /// factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated
   std::optional<T> step_time_factor{};
@@ -296,6 +281,12 @@ template <class To, template <class> class Kernels, class From>
 struct rebind<To, kernel_calibration<Kernels<From>>> {
   using type = kernel_calibration<Kernels<To>>;
 };
+
+/// SM clock of an accelerator that states it.
+template <Scalar T>
+constexpr frequency<T> clock_of(const basic_accelerator<T>& a) {
+  return positive("vector.clock", a.vector.clock.quantity());
+}
 
 /// References to the parts of a calibration, so that frequent calls copy nothing.
 template <Scalar T, class Kernels>

@@ -42,34 +42,49 @@ constexpr double gemm_log_sigma(const basic_calibrated<T>& c, gemm_kind k) {
   const double engine = c.note(profile_part::quantisation).log_sigma;
   return quantises(k) && engine > gemms.log_sigma ? engine : gemms.log_sigma;
 }
-/// The note with another log_sigma.
-constexpr profile_note with_log_sigma(profile_note n, double log_sigma) {
-  n.log_sigma = log_sigma;
-  return n;
-}
 
-/// Kind of one operator: of a GEMM, of attention or of an expert block.
+/// Profile that the time of an operator depends on, and its kind there.
+template <Scalar T>
+struct operator_profile {
+  profile_part part = profile_part::gemms;
+  basic_time_by_profile<T> kinds{};
+  bool is_elementwise = false;
+};
 template <Scalar T, class Operator>
-constexpr basic_time_by_profile<T> kinds_of(const Operator& x) {
-  basic_time_by_profile<T> by;
+constexpr operator_profile<T> profile_of(const Operator& x) {
+  operator_profile<T> p;
   if constexpr (requires { x.query_heads; }) {
-    by.kind_of_attention = attention_kind_of(
+    p.part = profile_part::attention;
+    p.kinds.kind_of_attention = attention_kind_of(
         x.kv_format, !requires { x.context; });
   } else if constexpr (requires { x.experts; }) {
-    by.kind_of_experts = expert_kind_of(x.format, x.weights, upper(x.expert_parallel) > 1.0);
+    p.part = profile_part::experts;
+    p.kinds.kind_of_experts = expert_kind_of(x.format, x.weights, upper(x.expert_parallel) > 1.0);
   } else if constexpr (requires { x.weights; }) {
-    by.kind_of_gemms = gemm_kind_of(x.format, x.weights);
+    p.kinds.kind_of_gemms = gemm_kind_of(x.format, x.weights);
+  } else {
+    p.is_elementwise = true;
   }
-  return by;
+  return p;
 }
 
-/// Note of one kind of GEMMs. Dequantised GEMMs that were not measured on the machine cite the
-/// source of their parameters.
+/// Note of a profile with the log_sigma of the kind of operator in `t`. Dequantised GEMMs that were
+/// not measured on the machine cite the source of their parameters.
 template <Scalar T>
-constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, double log_sigma) {
-  profile_note n = with_log_sigma(c.note(profile_part::gemms), log_sigma);
-  if (k == gemm_kind::dequantised && n.dequantisation_source != nullptr)
-    n.from = n.dequantisation_source;
+constexpr profile_note kind_note(const basic_calibrated<T>& c, profile_part part,
+                                 const basic_time_by_profile<T>& t) {
+  profile_note n = c.note(part);
+  switch (part) {
+    case profile_part::gemms:
+      n.log_sigma = gemm_log_sigma(c, t.kind_of_gemms);
+      if (t.kind_of_gemms == gemm_kind::dequantised && n.dequantisation_source != nullptr)
+        n.from = n.dequantisation_source;
+      break;
+    case profile_part::attention: n.log_sigma = n.log_sigma_of(t.kind_of_attention); break;
+    case profile_part::experts: n.log_sigma = n.log_sigma_of(t.kind_of_experts); break;
+    case profile_part::links: n.log_sigma = n.log_sigma_of(t.kind_of_all_reduces); break;
+    default: break;
+  }
   return n;
 }
 
@@ -80,24 +95,19 @@ constexpr profile_note gemm_note(const basic_calibrated<T>& c, gemm_kind k, doub
 /// therefore counts in proportion to its time.
 template <Scalar T>
 constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
-  const auto middle = [](const duration<T>& x) { return duration<>::from_value(mid(x.value())); };
-  const auto add = [&](evidence& e, profile_part part, double log_sigma, const duration<T>& time) {
-    e.add(detail::with_log_sigma(c.note(part), log_sigma), middle(time));
+  evidence e;
+  const auto add = [&](profile_part part, const duration<T>& time) {
+    e.add(detail::kind_note(c, part, t), duration<>::from_value(mid(time.value())));
   };
   const profile_note& quantisation = c.note(profile_part::quantisation);
-  evidence e;
-  e.add(detail::gemm_note(c, t.kind_of_gemms, detail::gemm_log_sigma(c, t.kind_of_gemms)),
-        middle(t.gemms));
+  add(profile_part::gemms, t.gemms);
   if (quantises(t.kind_of_gemms) && quantisation.log_sigma > 0.0 && mid(t.gemms.value()) > 0.0) {
     e.cite(quantisation);
   }
-  add(e, profile_part::attention, c.note(profile_part::attention).log_sigma_of(t.kind_of_attention),
-      t.attention);
-  add(e, profile_part::experts, c.note(profile_part::experts).log_sigma_of(t.kind_of_experts),
-      t.experts);
-  add(e, profile_part::links, c.note(profile_part::links).log_sigma_of(t.kind_of_all_reduces),
-      t.links);
-  e.add(c.note(profile_part::network), middle(t.network));
+  add(profile_part::attention, t.attention);
+  add(profile_part::experts, t.experts);
+  add(profile_part::links, t.links);
+  add(profile_part::network, t.network);
   return e;
 }
 
@@ -108,18 +118,14 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
 /// Test: a 16-bit GEMM on H100 has the log_sigma of the catalogue; with n = 512 it has twice that.
 template <Scalar T, class Operator>
 constexpr double stated_log_sigma(const Operator& x, const basic_calibrated<T>& c) {
-  const basic_time_by_profile<T> by = detail::kinds_of<T>(x);
-  double log_sigma = detail::gemm_log_sigma(c, by.kind_of_gemms);
-  if constexpr (requires { x.query_heads; }) {
-    log_sigma = c.note(profile_part::attention).log_sigma_of(by.kind_of_attention);
-  } else if constexpr (requires { x.experts; }) {
-    log_sigma = c.note(profile_part::experts).log_sigma_of(by.kind_of_experts);
-  } else if constexpr (!requires { x.weights; }) {
+  const detail::operator_profile<T> p = detail::profile_of<T>(x);
+  const double log_sigma = detail::kind_note(c, p.part, p.kinds).log_sigma;
+  if (p.is_elementwise) {
     return scalar_max(
         c.elementwise_kernels.has_any() ? elementwise_kernels_log_sigma : elementwise_log_sigma,
         log_sigma);
   }
-  if constexpr (requires { interval_growth(x); }) log_sigma = log_sigma * interval_growth(x);
+  if constexpr (requires { interval_growth(x); }) return log_sigma * interval_growth(x);
   return log_sigma;
 }
 
@@ -132,22 +138,13 @@ constexpr prediction<basic_estimate<T>> predict(
     const basic_accelerator<T>& a, const Operator& x, const basic_calibrated<T>& c,
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   const basic_estimate<T> e = calibrated_estimate(a, x, c, conditions);
-  const basic_time_by_profile<T> by = detail::kinds_of<T>(x);
-  constexpr profile_part part = requires {
-    x.query_heads;
-  }
-  ? profile_part::attention : requires {
-    x.experts;
-  }
-  ? profile_part::experts : profile_part::gemms;
+  const detail::operator_profile<T> p = detail::profile_of<T>(x);
+  profile_note note = detail::kind_note(c, p.part, p.kinds);
+  note.log_sigma = stated_log_sigma(x, c);
   evidence evidence_found;
-  const auto time = duration<>::from_value(mid(e.time.value()));
-  const double log_sigma = stated_log_sigma(x, c);
-  evidence_found.add(part == profile_part::gemms ? detail::gemm_note(c, by.kind_of_gemms, log_sigma)
-                                                 : detail::with_log_sigma(c.note(part), log_sigma),
-                     time);
+  evidence_found.add(note, duration<>::from_value(mid(e.time.value())));
   const profile_note& quantisation = c.note(profile_part::quantisation);
-  if (quantises(by.kind_of_gemms) && quantisation.log_sigma > 0.0)
+  if (quantises(p.kinds.kind_of_gemms) && quantisation.log_sigma > 0.0)
     evidence_found.cite(quantisation);
   return prediction_of(e, roofline(a, x), evidence_found);
 }

@@ -5,7 +5,7 @@
 #include <optional>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/memo.hpp>
-#include <perfmodel/kernels/attention_mixed.hpp>
+#include <perfmodel/kernels/attention.hpp>
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
 #include <perfmodel/kernels/gemm.hpp>
@@ -107,14 +107,11 @@ struct basic_calibrated {
   std::optional<basic_mixed_attention_parameters<T>> mixed_attention{};
   /// element-wise kernels of a step that were measured separately
   basic_elementwise_kernels<T> elementwise_kernels{};
-  /// launch of one kernel in a captured graph
-  duration<T> kernel_time = lift<T>(graph_kernel_time);
-  /// L2 state and routing of the operators; default: inside a model
-  basic_call_conditions<T> conditions{};
-  std::array<profile_note, 6> notes{};  ///< source and log_sigma of each profile_part
+  duration<T> kernel_time = lift<T>(graph_kernel_time);  ///< launch of a kernel in a captured graph
+  basic_call_conditions<T> conditions{};  ///< L2 state and routing of operators, as inside a model
+  std::array<profile_note, 6> notes{};    ///< source and log_sigma of each profile_part
   calibration_target target{};
-  /// uncertainty of service times in addition to that of kernels
-  service_uncertainty services{};
+  service_uncertainty services{};  ///< uncertainty of service times beyond that of kernels
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

@@ -3,7 +3,7 @@
 
 #include <array>
 #include <perfmodel/hardware/fact.hpp>
-#include <perfmodel/kernels/moe_untuned.hpp>
+#include <perfmodel/kernels/moe.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
 

@@ -29,20 +29,17 @@ struct expert_libraries {
   const moe_kernels* expert_parallel;    ///< 8 bits, with expert parallelism
   const moe_kernels* untuned = nullptr;  ///< 16 bits, for shapes without tuned tiles
 };
-/// vLLM's expert kernels, and those for shapes without tuned tiles on A100.
-inline constexpr expert_libraries triton_and_cutlass{&triton_experts, &dequantised_experts,
-                                                     &triton_fp8_experts, &cutlass_experts};
-inline constexpr expert_libraries untuned_on_a100{&triton_experts, &dequantised_experts,
-                                                  &triton_fp8_experts, &cutlass_experts,
-                                                  &untuned_triton_experts};
-inline constexpr expert_libraries trtllm_on_b200{&trtllm_experts, &dequantised_experts,
-                                                 &trtllm_fp8_experts, &trtllm_fp8_experts};
-/// AITER's kernels, which every engine calls on AMD's GPUs. On CDNA 4 the policy has one place for
-/// 16-bit experts and for MXFP4 with 8-bit operands, which services run.
-inline constexpr expert_libraries aiter_on_cdna3{&aiter_bf16_experts, &aiter_dequantised_experts,
-                                                 &aiter_fp8_experts, &aiter_fp8_experts};
-inline constexpr expert_libraries aiter_on_cdna4{&aiter_mxfp4_experts, &aiter_dequantised_experts,
-                                                 &aiter_fp8_experts, &aiter_fp8_experts};
+// vLLM's, with kernels for shapes without tuned tiles on A100. AITER's, which every engine calls on
+// AMD's GPUs: on CDNA 4 the policy has one place for 16-bit experts and for MXFP4 with 8-bit
+// operands, which services run.
+// clang-format off
+inline constexpr expert_libraries
+    triton_and_cutlass{&triton_experts,      &dequantised_experts,       &triton_fp8_experts, &cutlass_experts},
+    untuned_on_a100{   &triton_experts,      &dequantised_experts,       &triton_fp8_experts, &cutlass_experts, &untuned_triton_experts},
+    trtllm_on_b200{    &trtllm_experts,      &dequantised_experts,       &trtllm_fp8_experts, &trtllm_fp8_experts},
+    aiter_on_cdna3{    &aiter_bf16_experts,  &aiter_dequantised_experts, &aiter_fp8_experts,  &aiter_fp8_experts},
+    aiter_on_cdna4{    &aiter_mxfp4_experts, &aiter_dequantised_experts, &aiter_fp8_experts,  &aiter_fp8_experts};
+// clang-format on
 
 /// Machine with measured GEMMs and attention; of AMD's GPUs, GEMMs and experts only; of RTX PRO
 /// 6000, GEMMs only, and its attention is L40S's.

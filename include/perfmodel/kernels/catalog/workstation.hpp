@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/hardware/catalog/nvidia_rtx.hpp>
-#include <perfmodel/kernels/attention_mixed.hpp>
+#include <perfmodel/kernels/attention.hpp>
 #include <perfmodel/kernels/catalog/attention.hpp>
 #include <perfmodel/kernels/catalog/machines.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
