@@ -23,7 +23,7 @@ int main() {
       const pm::iteration decode{.batch = batch, .context = context};
       const pm::estimate e = pm::step_bound(d, decode);
       if (!e.feasible) {
-        std::printf("%7.0f  %s: %s, of which there are %s\n", batch, e.feasible.reason,
+        std::printf("%7.0f  %s: %s needed, %s usable\n", batch, e.feasible.reason,
                     pm::to_string(e.feasible.needed * pm::byte).c_str(),
                     pm::to_string(e.feasible.available * pm::byte).c_str());
         continue;

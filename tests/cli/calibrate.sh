@@ -75,6 +75,14 @@ sed -E 's/"accelerator": .*/"accelerator": "h20",/' "$profile" >"$scratch/h20.js
 refuses 'the profile is of my_gpu, and the accelerator is h100_sxm' "${gemm[@]}" --profile "$scratch/own.json"
 refuses 'the profile is of h100_sxm, and the accelerator is h100_sxm_changed' "${gemm[@]}" --profile "$profile" --set dram.bandwidth=4TB/s
 
+# A file of version 0.2 or earlier has former names; with both names it is refused.
+sed -E 's/"log_sigma"/"spread"/; s/"elementwise_l2_bandwidth_bytes_per_s"/"streaming_l2_bandwidth_bytes_per_s"/' "$profile" >"$scratch/former.json"
+answer_of() { "$napkin" "${gemm[@]}" --profile "$1" --json | sed 's/, read from [^"]*//'; }
+cmp -s "$profile" "$scratch/former.json" && fail 'no former name in the file'
+[[ $(answer_of "$scratch/former.json") == "$(answer_of "$profile")" ]] || fail 'a profile with former names'
+sed -E 's/"log_sigma"/"spread": 0.1, "log_sigma"/' "$profile" >"$scratch/former.json"
+refuses PM-E003 "${gemm[@]}" --profile "$scratch/former.json"
+
 # --- profiles that are none -------------------------------------------------------------------------
 broken() { # <code> <what in it> <to what>
   sed -E "s/$2/$3/" "$profile" >"$scratch/broken.json"
@@ -87,13 +95,13 @@ refuses PM-E031 plan --model llama_3_8b --accelerator h200_sxm,a100_sxm_80gb --p
 broken PM-E010 '"version": 1' '"version": 2'
 broken PM-E014 'perfmodel.machine_profile' 'perfmodel.recording'
 broken PM-E011 '"accelerator": "h100_sxm"' '"accelerator": "h99"'
-broken PM-E004 '"spread": .*' ''
-broken PM-E003 '"spread"' '"sprawl": 1, "spread"'
+broken PM-E004 '"log_sigma": .*' ''
+broken PM-E003 '"log_sigma"' '"sprawl": 1, "log_sigma"'
 broken PM-E003 '"matrix_share"' '"matrix_shore"'
-broken PM-E005 '"spread": [^,]*' '"spread": null'
-broken PM-E001 '"spread": [^,]*' '"spread": NaN'
-broken PM-E010 '"spread": [^,]*' '"spread": 1e400'
-broken PM-E010 '"spread": [^,]*' '"spread": -0.1'
+broken PM-E005 '"log_sigma": [^,]*' '"log_sigma": null'
+broken PM-E001 '"log_sigma": [^,]*' '"log_sigma": NaN'
+broken PM-E010 '"log_sigma": [^,]*' '"log_sigma": 1e400'
+broken PM-E010 '"log_sigma": [^,]*' '"log_sigma": -0.1'
 sed -E '/"dram_share"/{n;s/: .*,/: 7,/}' "$profile" >"$scratch/broken.json"
 refuses PM-E010 "${gemm[@]}" --profile "$scratch/broken.json"
 sed -E '/"operand_bandwidth/{n;s/: .*,/: 0,/}' "$profile" >"$scratch/broken.json"

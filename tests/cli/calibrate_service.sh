@@ -30,14 +30,14 @@ json=$("$napkin" "${calibrate[@]}" --runs "$scratch/slow.csv" --out "$scratch/pr
   fail "calibrate --runs --json: ${json:0:160}"
 value() { sed -nE "s/.*\"$2\":\\{\"value\":([^,]*),.*/\1/p" <<<"$1"; }
 # Kernels take 20 % more, as far as the host does not.
-near 'pass_time' "$(value "$json" pass_time)" 1.18 0.06
-near 'the same in ms' "$(value "$("$napkin" "${calibrate[@]}" --runs "$scratch/ms.csv" --json)" pass_time)" "$(value "$json" pass_time)" 1e-6
+near 'step_time_factor' "$(value "$json" step_time_factor)" 1.18 0.06
+near 'the same in ms' "$(value "$("$napkin" "${calibrate[@]}" --runs "$scratch/ms.csv" --json)" step_time_factor)" "$(value "$json" step_time_factor)" 1e-6
 # As predicted, nothing moves.
 {
   head -1 "$scratch/slow.csv"
   sed 1d "$scratch/slow.csv" | awk -F, '{ printf "%s,%s,%s,%s,%.9g,%.9g\n", $1, $2, $3, $4, $5 / 1.2, $6 / 1.2 }'
 } >"$scratch/shipped.csv"
-near 'pass_time as shipped' "$(value "$("$napkin" "${calibrate[@]}" --runs "$scratch/shipped.csv" --json)" pass_time)" 1 1e-3
+near 'step_time_factor as shipped' "$(value "$("$napkin" "${calibrate[@]}" --runs "$scratch/shipped.csv" --json)" step_time_factor)" 1 1e-3
 text=$("$napkin" "${calibrate[@]}" --runs "$scratch/slow.csv") || fail 'calibrate --runs as text'
 for words in 'from the runs' 'slow.csv:2' '80 % of further runs'; do
   [[ $text == *"$words"* ]] || fail "the report does not say '$words': $text"
@@ -54,7 +54,7 @@ width() { sed -nE 's/.*"interval_80_s":\[([0-9.e-]+),([0-9.e-]+)\].*/\2 \1/p' <<
 awk -v a="$(width "$after")" -v b="$(width "$before")" 'BEGIN { exit !(a > 1 && a < b) }' ||
   fail "the interval is not narrower: $(width "$after"), $(width "$before")"
 "$napkin" explain serving "${service[@]}" "${load[@]}" --profile "$scratch/profile.json" --all |
-  grep -q 'engine.pass_time' ||
+  grep -q 'engine.step_time_factor' ||
   fail 'explain serving --profile'
 "$napkin" step "${service[@]}" --batch 16 --context 1000 --profile "$scratch/profile.json" >/dev/null || fail 'step --profile'
 wide=$("$napkin" serving --model llama_3_1_70b --accelerator h200_sxm --tensor_parallel 8 --engine vllm "${load[@]}" --profile "$scratch/profile.json" --json)
@@ -67,8 +67,15 @@ refuses PM-E031 serving --model llama_3_1_70b --accelerator h200_sxm --tensor_pa
 refuses PM-E031 serving --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --engine vllm "${load[@]}" --profile "$scratch/profile.json"
 refuses PM-E031 gemm --accelerator h200_sxm --m 1 --n 128 --k 128 --profile "$scratch/profile.json"
 refuses PM-E031 plan --model llama_3_1_70b --accelerator h200_sxm --profile "$scratch/profile.json"
+# A file of version 0.2 or earlier has former names.
+sed -E 's/"step_time_factor"/"pass_time"/; s/"step_cpu_time_s"/"step_host_s"/; s/"sequence_cpu_time_s"/"sequence_host_s"/
+  s/"prefill_step_factor"/"prompt_time"/; s/"request_cpu_time_s"/"request_host_s"/; s/"variance_removed"/"told"/
+  s/_log_sigma"/_spread"/; s/"correlated"/"confused"/' "$scratch/profile.json" >"$scratch/former.json"
+[[ $(diff "$scratch/profile.json" "$scratch/former.json" | grep -c '^>') -ge 14 ]] || fail 'too few former names in the file'
+former=$("$napkin" serving "${service[@]}" "${load[@]}" --profile "$scratch/former.json" --json) || fail 'a profile with former names'
+[[ ${former//former.json/profile.json} == "$after" ]] || fail "a profile with former names has another answer: $former"
 for change in 's/"version": 1/"version": 2/ PM-E010' 's/"h200_sxm"/"h99"/ PM-E011' 's/"vllm"/"turbo"/ PM-E014' \
-  's/"itl_spread".*// PM-E004' 's/"pass_time"/"past_time"/ PM-E003' 's/"tensor_parallel": 4/"tensor_parallel": 0/ PM-E010'; do
+  's/"itl_log_sigma".*// PM-E004' 's/"step_time_factor"/"past_time"/ PM-E003' 's/"tensor_parallel": 4/"tensor_parallel": 0/ PM-E010'; do
   sed -E "${change% *}" "$scratch/profile.json" >"$scratch/broken.json"
   cmp -s "$scratch/broken.json" "$scratch/profile.json" && fail "nothing to break: $change"
   refuses "${change##* }" serving "${service[@]}" "${load[@]}" --profile "$scratch/broken.json"
@@ -83,14 +90,14 @@ cat >"$scratch/vllm.json" <<END
  "mean_tpot_ms":$(awk -v t="$itl" 'BEGIN { print 1e3 * t }'),"mean_itl_ms":1,"errors":["","a \"quoted\" {"]}
 END
 json=$("$napkin" "${calibrate[@]}" --runs "$scratch/vllm.json" --json) || fail "vLLM's JSON"
-near "vLLM's JSON, as predicted" "$(value "$json" pass_time)" 1 1e-3
+near "vLLM's JSON, as predicted" "$(value "$json" step_time_factor)" 1 1e-3
 # SGLang appends a line for each run; Python writes Infinity.
 for concurrency in 4 16; do
   read -r itl ttft < <(ask_times 1024 $concurrency)
   awk -v i="$itl" -v t="$ttft" -v c=$concurrency 'BEGIN { printf "{\"backend\":\"sglang\",\"request_rate\":Infinity,\"max_concurrency\":%d,\"completed\":%d,\"total_input_tokens\":%d,\"total_output_tokens\":%d,\"mean_ttft_ms\":%.9g,\"mean_tpot_ms\":%.9g,\"std_ttft_ms\":NaN}\n", c, 10 * c, 10240 * c, 5120 * c, 1e3 * t, 1e3 * i }'
 done >"$scratch/sglang.jsonl"
 json=$("$napkin" "${calibrate[@]}" --runs "$scratch/sglang.jsonl" "$scratch/vllm.json" --json) || fail "SGLang's lines"
-near "SGLang's lines, as predicted" "$(value "$json" pass_time)" 1 1e-3
+near "SGLang's lines, as predicted" "$(value "$json" step_time_factor)" 1 1e-3
 [[ $json == *'3 runs in sglang.jsonl and others'* ]] || fail "several files: $json"
 
 # --- runs that are none -----------------------------------------------------------------------------

@@ -125,7 +125,7 @@ for asked in 'step --batch 4 --context 1000' 'serving --input_tokens 1000 --outp
   # By hand: 70.55e9 parameters of 2 bytes, 5.23 GB of activations and 2.3 GB of the runtime of several GPUs are
   # 78.1 GB on each of two, of which 77 are used, and 42.8 on each of four.
   conclusion=$(head -n 3 <<<"$text" | xargs)
-  [[ $conclusion =~ ^'Does not fit: '.*': '[0-9.]+' GB needed, '[0-9.]+' GB available.' ]] || fail "$asked begins '$conclusion'"
+  [[ $conclusion =~ ^'Does not fit: '.*': '[0-9.]+' GB needed, '[0-9.]+' GB usable.' ]] || fail "$asked begins '$conclusion'"
   [[ $conclusion == *'It fits with tensor_parallel 4.' ]] || fail "$asked does not say what fits: '$conclusion'"
   # shellcheck disable=SC2086
   json=$("$napkin" $asked "${alone[@]}" --json)
@@ -157,7 +157,7 @@ grep -E 'saturated.csv:4 ' <<<"$text" | grep -q 'overloaded' || fail "the overlo
 [[ $text != *e+0* ]] || fail "an error of many powers of ten: $(grep 'e+0' <<<"$text")"
 [[ $text == *'excluded from the fit (no predicted latencies): 1 of 3 runs'* ]] || fail "the run takes part: $text"
 # What is left out moves nothing: the profile is that of the other runs.
-values() { grep -oE '"(pass_time|request_iterations|prompt_time)":\{"value":[^,]*|"(itl|ttft)_spread":[^,]*' <<<"$1"; }
+values() { grep -oE '"(step_time_factor|request_iterations|prefill_step_factor)":\{"value":[^,]*|"(itl|ttft)_log_sigma":[^,]*' <<<"$1"; }
 json=$("$napkin" calibrate "${service[@]}" --runs "$scratch/saturated.csv" --json)
 [[ $(values "$json") == $(values "$("$napkin" calibrate "${service[@]}" --runs "$scratch/steady.csv" --json)") ]] || fail 'an overloaded run moves the profile'
 [[ $json == *'"ttft_error_before":null'*'"infeasible_before":"requests arrive faster'* || $json == *'"infeasible_before":"requests arrive faster'* ]] || fail "no reason for null: $json"

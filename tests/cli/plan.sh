@@ -8,7 +8,7 @@ json=$("$napkin" plan --model "$config" --accelerator h100_sxm,h200_sxm --gpus 8
   fail 'plan'
 [[ $(wc -l <<<"$json") -eq 1 && $json == '{"mode":"calibrated","evaluated":'*'}' ]] || fail "plan --json: ${json:0:100}"
 for key in '"best":{' '"frontier":[{' '"limiter":"' '"usd_per_million_tokens":' '"derivation":{"inputs":[{' \
-  '"reason":"weights and KV cache exceed the memory of a device, and so do the weights alone: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
+  '"reason":"weights and KV cache exceed the usable memory of a device, and so do the weights alone: ' '"accelerator":"h100_sxm"' '"accelerator":"h200_sxm"'; do
   [[ $json == *"$key"* ]] || fail "plan --json has no $key"
 done
 awk -v t="$(number "$json" ttft_s)" -v i="$(number "$json" itl_s)" 'BEGIN { exit !(t <= 2 && i <= 0.05) }' ||
@@ -20,7 +20,7 @@ sed -nE 's/.*"itl_s":([^,]*),.*"usd_per_million_tokens":([^,]*),.*/\1 \2/p' <<<"
   fail 'a point of the frontier beats another'
 
 text=$("$napkin" plan --model "$config" --gpu h200_sxm "${load[@]}" 2>&1) || fail 'plan as text'
-for expected in 'Cheapest: ' 'Predicted mean ITL ' 'USD/Mtok' 'Pareto front' 'Infeasible configurations' '--wide' '--row 1'; do
+for expected in 'Cheapest: ' 'Predicted mean ITL ' 'USD/Mtok' 'Pareto front' 'Infeasible configurations' 'GB usable (' ' % of 151 GB)' 'Asked for: ' '--wide' '--row 1'; do
   [[ $text == *"$expected"* ]] || fail "plan as text has no '$expected'"
 done
 [[ -z $(awk 'length > 100' <<<"$text") ]] || fail "a plan wider than 100 columns"
@@ -112,7 +112,7 @@ sed 's/.*"frontier":\[//; s/\],"rejected".*//; s/"e2e_p99_s":/\n&/g' <<<"$json" 
   awk -F'[:,]' 'NR > 1 && $2 > 3 { bad = 1 } END { exit !(NR > 1 && !bad) }' || fail 'a point misses its p99 E2E'
 [[ $("$napkin" "${one[@]}" --ttft 200ms --ttft-percentile 90 --itl 50ms | tr -s '\n ' ' ') == *', p90 TTFT within 200 ms, mean ITL within 50 ms'* ]] ||
   fail 'the text does not say which part of requests a target is of'
-[[ $("$napkin" "${one[@]}" --ttft 9s --ttft-percentile 99.9) == *', p99.9 TTFT within 9 s'* ]] || fail 'a target on the largest share'
+[[ $("$napkin" "${one[@]}" --ttft 9s --ttft-percentile 99.9 | tr -s '\n ' ' ') == *', p99.9 TTFT within 9 s'* ]] || fail 'a target on the largest share'
 refuses 'ttft is missing' "${one[@]}" --ttft-percentile 90
 refuses 'percentiles, speculative decoding and disaggregated need predictions' "${one[@]}" --ttft 1s --ttft-percentile 90 --mode bound
 refuses 'ttft_percentile is 20; allowed: a number, 50 to 99.9' "${one[@]}" --ttft 1s --ttft-percentile 20

@@ -57,10 +57,14 @@ near "Little's law" "$(number "$best" queue_wait_s)" \
   "$(awk -v q="$queued" -v x="$(number "$best" output_tokens_per_s)" 'BEGIN { printf "%.12g", q / (x / 500) }')" 1e-6
 text=$("$napkin" "${users[@]}" --gpus 8)
 wait=$(awk -v w="$(number "$best" queue_wait_s)" 'BEGIN { printf "%.3g", w }')
-for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." " $queued of 200: $wait s " '  queued' \
+for expected in "Each request queues for $wait s on average, $queued of 200 at any time. Omit --gpus to search for a number of GPUs." '  queued' \
   "Headroom: none; each request queues for $wait s on average, $queued of 200 at any time."; do
   [[ $text == *"$expected"* || $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a plan that queues has no '$expected'"
 done
+grep -qE "^ .* $queued\$" <<<"$text" || fail "no row with $queued queued requests"
+# Rows of one layout show the batch limit that differs: no two rows are the same deployment to the reader.
+rows=$(sed -nE 's/^ +[0-9*]* +(8 x .*[^ ]) +[0-9.]+ m?s +[0-9.]+ m?s .*/\1/p' <<<"$text")
+[[ $text == *' max_num_seqs '* && $(wc -l <<<"$rows") -gt 2 && -z $(sort <<<"$rows" | uniq -d) ]] || fail "rows that look alike: $rows"
 near 'headroom of a plan that queues' "$(sed -nE 's/.*"headroom":\{"factor":([0-9.]+),.*/\1/p' <<<"$json")" 1 0
 [[ $text != *'Headroom: '[0-9]* ]] || fail 'a plan that queues holds more'
 # Headroom ends where requests begin to queue: no TTFT of a minute at its end.

@@ -1,13 +1,13 @@
 // 450 GB is no bandwidth.
-// expect: no matching function for call to 'knee_message
+// expect: no matching function for call to 'bytes_in_flight
 // expect: time_base.*information_base
-#include <perfmodel/parallel/collectives.hpp>
+#include <perfmodel/laws/littles_law.hpp>
 #include <perfmodel/units/constants.hpp>
 namespace pm = perfmodel;
 using namespace perfmodel::literals;
 
 #ifdef MUST_FAIL
-inline constexpr auto knee = pm::knee_message(8, 5_us, 450_GB);
+inline constexpr auto needed = pm::bytes_in_flight(5_us, 450_GB);
 #else
-inline constexpr auto knee = pm::knee_message(8, 5_us, 450_GB_per_s);
+inline constexpr auto needed = pm::bytes_in_flight(5_us, 450_GB_per_s);
 #endif

@@ -73,7 +73,7 @@ TEST_CASE(
     const auto device = pm::lift<scalar>(*rows[0].device);
     auto machine = pm::lift<scalar>(machine_of(rows[0]));
     const auto fit = pm::fit_log_ratios(
-        std::array<pm::fitted_parameter, 1>{{{"streaming_l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
+        std::array<pm::fitted_parameter, 1>{{{"elementwise_l2_bandwidth [TB/s]", 4.0, 0.5, 20.0}}},
         std::span<const double>(measured), [&](const std::array<scalar, 1>& v, std::size_t i) {
           machine.elementwise_l2_bandwidth = v[0] * pm::TB_per_s;
           return in_l2[i]

@@ -105,12 +105,13 @@ TEST_CASE("elasticities of schedules have the sum that Euler's theorem says") {
     const auto all = all_s(x);
     return pm::divergent_time(std::span<const pm::duration<T>>(all)).value();
   });
-  check_law<4>("streams side by side", {2e-3, 0.9, 3e-3, 0.8}, {1, 0, 1, 0}, 1,
-               []<class T>(const in4<T>& x) {
-                 const std::array<pm::basic_stream_chain<T>, 2> two{
-                     {{.alone = s(x[0]), .filled = x[1]}, {.alone = s(x[2]), .filled = x[3]}}};
-                 return pm::side_by_side(std::span<const pm::basic_stream_chain<T>>(two)).value();
-               });
+  check_law<4>(
+      "streams side by side", {2e-3, 0.9, 3e-3, 0.8}, {1, 0, 1, 0}, 1,
+      []<class T>(const in4<T>& x) {
+        const std::array<pm::basic_stream_chain<T>, 2> two{
+            {{.solo_time = s(x[0]), .filled = x[1]}, {.solo_time = s(x[2]), .filled = x[3]}}};
+        return pm::side_by_side(std::span<const pm::basic_stream_chain<T>>(two)).value();
+      });
   check_law<2>(
       "the gap of a dependent launch", {5e-6, 2e-6}, {1, 1}, 1,
       []<class T>(const in2<T>& x) { return pm::dependent_gap(s(x[0]), s(x[1])).value(); });

@@ -45,10 +45,6 @@ TEST_CASE("elasticities of launches and overlap have the sum that Euler's theore
   check_law<5>("exposed launches", host, times, 1, []<class T>(const std::array<T, 5>& x) {
     return pm::exposed_launch(launches(x), T(300.0), s(x[4])).value();
   });
-  check_law<5>("the shortest kernel that hides one", host, times, 1,
-               []<class T>(const std::array<T, 5>& x) {
-                 return pm::shortest_hidden_kernel(launches(x)).value();
-               });
   check_law<3>("kernels of a step", {80, 12, 7}, {1, 0, 1}, 1,
                []<class T>(const in3<T>& x) { return pm::kernels_per_step(x[0], x[1], x[2]); });
   check_law<2>("one after the other", {2e-3, 3e-3}, {1, 1}, 1,
@@ -115,9 +111,6 @@ TEST_CASE("elasticities of metrics have the sum that Euler's theorem says") {
                []<class T>(const in2<T>& x) { return pm::training_flop(x[0], x[1]).value(); });
   check_law<3>("end to end", {0.2, 0.02, 300.0}, {1, 1, 0}, 1, []<class T>(const in3<T>& x) {
     return pm::end_to_end(s(x[0]), s(x[1]), x[2]).value();
-  });
-  check_law<2>("energy of a token", {700.0, 500.0}, {1, 1}, 0, []<class T>(const in2<T>& x) {
-    return pm::energy_per_token_of(pm::power<T>::from_value(x[0]), tps(x[1])).value();
   });
   check_law<3>("cost of a thousand tokens", {4.0, 7.5e-4, 533.3}, {0, 1, 1}, 0,
                []<class T>(const in3<T>& x) {

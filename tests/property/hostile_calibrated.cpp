@@ -198,11 +198,9 @@ TEST_CASE("hostile inputs: communication beside compute") {
     return std::array{e.time.value(), e.lost.value(), e.exposed.value()};
   });
   withstand("pipelined", [](auto& x) {
-    return of(pm::pipelined_step(x() * pm::second, x() * pm::second, mostly(4, x), mostly(8, x),
-                                 mostly(1, x)));
-  });
-  withstand("in flight", [](auto& x) {
-    return std::array{pm::microbatches_in_flight(x(), mostly(8, x), mostly(2, x))};
+    return std::array{
+        pm::pipeline_parallel_time(x() * pm::second, mostly(4, x), mostly(8, x), mostly(1, x))
+            .value()};
   });
   const auto stage = [](source_of_trouble& x) {
     constexpr std::array stages = {pm::zero_stage::none, pm::zero_stage::optimizer,
@@ -250,11 +248,6 @@ TEST_CASE("hostile inputs: long sequences") {
     link.bandwidth = mostly(4.5e11, x) * pm::byte_per_s;
     const auto e = pm::ring_attention_time(link, mostly(1e14, x) * pm::flop_per_s, ring(x));
     return std::array{e.time.value(), e.exposed.value(), e.block.quantity().value()};
-  });
-  withstand("ring attention's blocks", [&](auto& x) {
-    return std::array{
-        pm::ring_attention_memory(ring(x)).value(),
-        pm::hidden_block_tokens(x() * pm::flop_per_s, mostly(1e11, x) * pm::byte_per_s, ring(x))};
   });
   withstand("activations", [](auto& x) {
     pm::layer_activations l;

@@ -43,26 +43,6 @@ TEST_CASE("taxes are shares, and time grows by their inverse") {
   }
 }
 
-TEST_CASE("the bound on the expected maximum is above the exact mean, by the stated excess") {
-  // E[max of n] of standard normals = integral of 1 - F^n above 0 less the integral of F^n below 0.
-  const auto exact = [](double n) {
-    double sum = 0;
-    constexpr double step = 1e-3;
-    for (double x = -10; x < 10; x += step) {
-      const double f = std::pow(0.5 * std::erfc(-(x + step / 2) / std::sqrt(2.0)), n);
-      sum += step * (x + step / 2 < 0 ? -f : 1 - f);
-    }
-    return sum;
-  };
-  CHECK(near(exact(2), 1 / std::sqrt(std::acos(-1.0)), 1e-4));  // 1 / sqrt(pi)
-  const auto bound = [](double n) {
-    return pm::expected_maximum(0.0 * pm::second, pm::second, n).value();
-  };
-  for (double n = 2; n <= 1024; n *= 2) CHECK(bound(n) >= exact(n));
-  CHECK(near(bound(8) / exact(8), 1.43, 0.005));
-  CHECK(near(bound(1024) / exact(1024), 1.146, 0.005));
-}
-
 TEST_CASE("the efficiency of a static batch lies between 1 / batch and 1") {
   random_numbers r(3);
   for (int i = 0; i < 500; ++i) {

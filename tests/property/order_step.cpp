@@ -114,8 +114,10 @@ bool unscheduled(const pass& p, const pass& more) {
 bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
   const auto times = [&](const pass& q) {
     std::vector<double> out;
-    pm::detail::visit_operator_times(
-        q.d, q.i, c, [&](const auto&, pm::duration<> t) { out.push_back(t.value()); });
+    pm::detail::operator_times<double, pm::calibrated> each(q.d.device, c);
+    pm::detail::visit_operators(q.d, q.i, [&](const pm::basic_operator<>& o, const auto& w) {
+      out.push_back((o.times * each.time_of(w, [&] { return o.demand; })).value());
+    });
     out.push_back(pm::detail::communication_of_step(q.d, q.i, c).value());
     return out;
   };

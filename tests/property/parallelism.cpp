@@ -122,27 +122,6 @@ TEST_CASE("beside communication: the time of a copy kernel, in its three parts")
   }
 }
 
-TEST_CASE("a pipelined pass is the pipeline's time where transfers are free, and grows with them") {
-  for (double p = 1; p <= 16; p *= 2) {
-    for (double m = 1; m <= 64; m *= 4) {
-      for (double v = 1; v <= 4; v *= 2) {
-        const auto stage = 8.0 * pm::ms;
-        const auto free = pm::pipelined_step(stage, pm::duration<>{}, p, m, v);
-        CHECK(close(free.time.value(), pm::pipeline_parallel_time(stage, p, m, v).value()));
-        auto before = free.time;
-        for (double sent = 0.5; sent < 40; sent *= 2) {
-          const auto e = pm::pipelined_step(stage, sent * pm::ms, p, m, v);
-          CHECK(close(e.terms.sum().value(), e.time.value()));
-          CHECK((p > 1 ? e.time > before : e.time == before));
-          before = e.time;
-        }
-        CHECK(pm::microbatches_in_flight(p, m, v) <= m);
-        CHECK(pm::microbatches_in_flight(p, m, v) >= (std::min)(p, m));
-      }
-    }
-  }
-}
-
 TEST_CASE("a data-parallel step: never below compute or communication; one rank adds nothing") {
   for (const auto stage : {pm::zero_stage::none, pm::zero_stage::optimizer,
                            pm::zero_stage::gradients, pm::zero_stage::parameters}) {

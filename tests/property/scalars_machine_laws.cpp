@@ -109,13 +109,6 @@ TEST_CASE("overlap agrees over all scalars") {
         return pm::double_buffered_time(s(x[0]), s(x[1]), x[2]).value();
       },
       2e-6, 3e-6, 40.0);
-  check_scalars(
-      []<class T>(const std::array<T, 6>& x) {
-        const std::array<pm::basic_bucket<T>, 3> all{
-            {{s(x[0]), s(x[1])}, {s(x[2]), s(x[3])}, {s(x[4]), s(x[5])}}};
-        return pm::finish_time(std::span<const pm::basic_bucket<T>>(all)).value();
-      },
-      1.0, 5.0, 2.0, 3.0, 20.0, 4.0);
 }
 
 TEST_CASE("fusion agrees over all scalars") {
@@ -179,11 +172,6 @@ TEST_CASE("queues agree over all scalars") {
       },
       50.0, 1.0);
   check_scalars(
-      []<class T>(const std::array<T, 3>& x) {
-        return pm::wait_quantile(rps(x[0]), s(x[1]), 4, x[2])->value();
-      },
-      3.2, 1.0, 0.95);
-  check_scalars(
       []<class T>(const std::array<T, 4>& x) {
         return pm::decode_batch(rps(x[0]), pm::tokens_per_request<T>::from_value(x[1]), s(x[2]),
                                 s(x[3]), T(256.0))
@@ -213,11 +201,6 @@ TEST_CASE("metrics agree over all scalars") {
   check_scalars([]<class T>(const std::array<T, 2>& x) { return pm::scaling_tax(x[0], x[1]); },
                 0.65, 0.48);
   check_scalars([]<class T>(const std::array<T, 1>& x) { return pm::straggler_tax(x[0]); }, 0.1);
-  check_scalars(
-      []<class T>(const std::array<T, 3>& x) {
-        return pm::expected_maximum(s(x[0]), s(x[1]), x[2]).value();
-      },
-      10.0, 1.0, 64.0);
   check_scalars([]<class T>(const std::array<T, 3>& x) { return pm::static_batch_efficiency(x); },
                 20.0, 50.0, 200.0);
 }

@@ -116,15 +116,6 @@ TEST_CASE("ring attention agrees over all scalars, hidden and exposed") {
   };
   check_scalars(time, 450e9, 900e12, 3200.0, 64.0, 64.0);
   check_scalars(time, 450e9, 900e12, 64000.0, 64.0, 64.0);
-  check_scalars(
-      []<class T>(const std::array<T, 4>& x) {
-        pm::basic_ring_attention<T> p;
-        p.query_heads = x[2];
-        p.kv_heads = x[3];
-        return pm::hidden_block_tokens(pm::flop_rate<T>::from_value(x[0]),
-                                       pm::bandwidth<T>::from_value(x[1]), p);
-      },
-      900e12, 450e9, 64.0, 8.0);
 }
 
 TEST_CASE("communication beside compute agrees over all scalars") {
@@ -136,17 +127,11 @@ TEST_CASE("communication beside compute agrees over all scalars") {
   check_scalars(beside, 0.010, 0.005, 132.0, 20.0);
   check_scalars(beside, 0.010, 0.050, 132.0, 20.0);
   check_scalars(
-      []<class T>(const std::array<T, 5>& x) {
-        return pm::pipelined_step(pm::duration<T>::from_value(x[0]),
-                                  pm::duration<T>::from_value(x[1]), x[2], x[3], x[4])
-            .time.value();
+      []<class T>(const std::array<T, 4>& x) {
+        return pm::pipeline_parallel_time(pm::duration<T>::from_value(x[0]), x[1], x[2], x[3])
+            .value();
       },
-      0.010, 0.001, 4.0, 8.0, 2.0);
-  check_scalars(
-      []<class T>(const std::array<T, 3>& x) {
-        return pm::microbatches_in_flight(x[0], x[1], x[2]);
-      },
-      8.0, 64.0, 4.0);
+      0.010, 4.0, 8.0, 2.0);
 }
 
 TEST_CASE("a data-parallel step agrees over all scalars, hidden and exposed") {
@@ -169,7 +154,7 @@ TEST_CASE("a data-parallel step agrees over all scalars, hidden and exposed") {
   }
 }
 
-TEST_CASE("activations and blocks of a sequence agree over all scalars") {
+TEST_CASE("activations of a sequence agree over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 4>& x) {
         pm::basic_layer_activations<T> a;
@@ -182,17 +167,6 @@ TEST_CASE("activations and blocks of a sequence agree over all scalars") {
         return pm::activation_bytes(a).value();
       },
       2.0, 2048.0, 12288.0, 96.0);
-  check_scalars(
-      []<class T>(const std::array<T, 2>& x) {
-        pm::basic_ring_attention<T> p;
-        p.ranks = 8;
-        p.tokens = x[0];
-        p.query_heads = T(64.0);
-        p.kv_heads = x[1];
-        p.head_dim = T(128.0);
-        return pm::ring_attention_memory(p).value();
-      },
-      64000.0, 8.0);
 }
 
 }  // namespace property_scalars_parallelism

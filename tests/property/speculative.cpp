@@ -101,16 +101,4 @@ TEST_CASE(
   }
 }
 
-TEST_CASE(
-    "speculation always computes more than plain decoding, unless all is accepted of a free "
-    "draft") {
-  for (double a = 0.0; a <= 1.0; a += 0.125) {
-    for (int k = 1; k <= 16; ++k) {
-      CHECK(pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.0) >= 1.0 - 1e-15);
-      CHECK(pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.1) >
-            pm::flop_overhead(pm::emitted_tokens(a, k), k, 0.0));
-    }
-  }
-}
-
 }  // namespace property_speculative

@@ -133,10 +133,6 @@ static_assert(pm::implements(pm::collective_implementation::custom, collective_o
 static_assert(!pm::implements(pm::collective_implementation::two_shot, collective_op::all_gather,
                               collective_algorithm::two_shot));
 
-// The knee of a ring: 8 x 5 us x 450 GB/s = 18 MB, where 2(N-1) alpha = 70 us = the transfer
-constexpr auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);
-static_assert(near_to(knee.quantity().value(), 18e6, 1e-12));
-
 }  // namespace
 
 }  // namespace static_collectives

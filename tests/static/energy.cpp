@@ -31,8 +31,6 @@ static_assert(near(joules.compute, 50_J));
 static_assert(near(joules.total, 234.52_J));
 static_assert(near(joules.mean_power, 234.52_W));
 
-static_assert(near(pm::energy_per_token_of(700_W, 1000_tok_per_s) * pm::token, 0.7_J));
-
 // Half the dynamic power leaves the cube root of a half of the clock.
 static_assert(near(pm::clock_under_cap(350_W, 100_W, 500_W, 3).clock_share, 0.7937005259840998));
 static_assert(near(pm::clock_under_cap(350_W, 100_W, 500_W, 1).clock_share, 0.5));

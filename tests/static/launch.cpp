@@ -34,8 +34,6 @@ static_assert(near(pm::graph_time(measured, 2100, 10_ms).time, 12.1075_ms));
 // 1 s / (15.75 - 12.1) ms = 273.97 calls.
 static_assert(near(pm::calls_to_earn_back(1_s, 15.75_ms, 12.1_ms).calls, 273.9726, 1e-6));
 static_assert(!pm::calls_to_earn_back(1_s, 2_ms, 2_ms).feasible);
-static_assert(pm::shortest_hidden_kernel(pm::launch_costs{.cpu = 5_us, .gap = 1_us}) ==
-              5_us - 1_us);
 
 }  // namespace
 

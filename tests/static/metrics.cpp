@@ -50,8 +50,6 @@ constexpr std::array<double, 8> lengths{20, 20, 20, 20, 20, 20, 20, 2000};
 static_assert(near(pm::static_batch_efficiency(lengths), 0.13375));
 static_assert(near(pm::continuous_batching_gain(lengths), 7.4766, 1e-5));
 
-static_assert(near(pm::expected_maximum(10_ms, 1_ms, 8), 10_ms + 2.0393340 * 1_ms, 1e-7));
-static_assert(pm::expected_maximum(10_ms, 1_ms, 1) == 10_ms);
 static_assert(near(pm::end_to_end(500_ms, 40_ms, 200), 8.46_s));
 
 }  // namespace

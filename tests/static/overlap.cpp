@@ -31,10 +31,6 @@ static_assert(pm::overlap_with_dma(10_ms, 4_ms) == 10_ms);
 static_assert(near(pm::overlap_with_sm_copy(10_ms, 4_ms, 132, 33), 11_ms));
 static_assert(pm::overlap_with_sm_copy(1_ms, 4_ms, 132, 33) == 4_ms);
 
-// Three buckets: the second waits for the first, the third is late and alone.
-constexpr std::array<pm::bucket, 3> buckets{{{1_ms, 5_ms}, {2_ms, 3_ms}, {20_ms, 4_ms}}};
-static_assert(near(pm::finish_time(std::span<const pm::bucket>(buckets)), 24_ms));
-static_assert(near(pm::finish_time(std::span<const pm::bucket>(buckets.data(), 2)), 9_ms));
 static_assert(near(pm::bucketed_backward(100_ms, 40_ms, 4), 110_ms));
 static_assert(near(pm::bucketed_backward(40_ms, 100_ms, 4), 110_ms));
 

@@ -25,8 +25,6 @@ static_assert(near(*pm::mmc(1_req_per_s, 1_s, 2).probability_of_waiting, 1.0 / 3
 static_assert(near(pm::mmc(1_req_per_s, 1_s, 2).wait, 1_s / 3));
 static_assert(near(*pm::mmc(2_req_per_s, 1_s, 3).probability_of_waiting, 4.0 / 9));
 // M/M/1 at 0.9: P(W > w) = 0.9 exp(-0.1 w), so w = 10 ln 90 = 44.998.
-static_assert(near(*pm::wait_quantile(0.9_req_per_s, 1_s, 1, 0.99), 44.9980967_s, 1e-8));
-static_assert(pm::wait_quantile(0.5_req_per_s, 1_s, 1, 0.5) == 0_s);
 
 // Overload is a result.
 static_assert(!pm::mm1(1_req_per_s, 1_s).feasible);

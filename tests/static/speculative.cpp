@@ -101,9 +101,6 @@ static_assert(near_to(pm::verification_batch_limit(295.2 * pm::flop_per_byte, 2.
 static_assert(near_to(pm::verification_batch_limit(295.2 * pm::flop_per_byte, 0.5 * pm::byte, 5),
                       12.3, 1e-9));
 
-// Nothing accepted from a free draft of 4: five tokens computed for one.
-static_assert(pm::flop_overhead(pm::emitted_tokens(0.0, 4), 4, 0.0) == 5.0);
-
 constexpr auto all = pm::speculate(0.8, 4, 0.05);
 static_assert(near_to(all.emitted.quantity().value(), 3.3616, 1e-12) && all.feasible);
 static_assert(all.best_draft_length == pm::best_draft_length(0.8, 0.05));

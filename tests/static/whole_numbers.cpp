@@ -67,7 +67,6 @@ static_assert(pm::pipeline_bubble(4, 9) == pm::pipeline_bubble(4.0, 9.0));
 static_assert(pm::pipeline_parallel_time(1_ms, 4, 8) == pm::pipeline_parallel_time(1_ms, 4.0, 8.0));
 static_assert(pm::stage_transfer(8, 1, 8192, pm::bf16).message.quantity() ==
               pm::stage_transfer(8.0, 1.0, 8192.0, pm::bf16).message.quantity());
-static_assert(pm::microbatches_in_flight(4, 8) == pm::microbatches_in_flight(4.0, 8.0));
 static_assert(pm::gradient_all_reduce(8, 8'030'000'000, pm::bf16).message.quantity() ==
               pm::gradient_all_reduce(8, 8.03e9, pm::bf16).message.quantity());
 

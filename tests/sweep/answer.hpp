@@ -644,7 +644,7 @@ void answer_launch(const inputs<T>& in, answers& out) {
   const auto waiting = pm::synchronised_time(c, n, kernels);
   const auto graph = pm::graph_time(c, n, kernels);
   out.add(stream.time, stream.limiter, waiting.time, waiting.limiter, graph.time, graph.limiter,
-          pm::exposed_launch(c, n, kernels), pm::shortest_hidden_kernel(c));
+          pm::exposed_launch(c, n, kernels));
   const auto pays = pm::calls_to_earn_back(seconds(in, "once"), waiting.time, graph.time);
   out.add(pays.calls, pays.saved_per_call, pays.feasible);
 }
@@ -701,10 +701,8 @@ void answer_energy(const inputs<T>& in, answers& out) {
   d.shared.read = bytes(in, "shared_bytes");
   d.sent = bytes(in, "sent_bytes");
   const auto e = pm::energy_of(c, d, seconds(in, "time"));
-  out.add(
-      e.compute, e.dram, e.l2, e.shared, e.link, e.idle, e.total, e.mean_power,
-      pm::memory_power(pm::bandwidth<T>(d.dram.read / seconds(in, "time")), c.dram),
-      pm::energy_per_token_of(e.mean_power, pm::token_rate<T>(in("throughput") * pm::token_per_s)));
+  out.add(e.compute, e.dram, e.l2, e.shared, e.link, e.idle, e.total, e.mean_power,
+          pm::memory_power(pm::bandwidth<T>(d.dram.read / seconds(in, "time")), c.dram));
 }
 template <class T>
 void answer_power_cap(const inputs<T>& in, answers& out) {
@@ -722,8 +720,7 @@ void answer_cost(const inputs<T>& in, answers& out) {
   out.add(pm::cost_per_token(gpus, price, rate),
           pm::cost_per_token(gpus, price, rate, in("utilisation")),
           pm::cost_per_million_tokens(gpus, price, rate),
-          pm::cost_per_thousand_tokens(gpus, price, rate), pm::implied_price(gpus, cost, rate),
-          pm::rate_for_cost(gpus, price, cost));
+          pm::cost_per_thousand_tokens(gpus, price, rate), pm::implied_price(gpus, cost, rate));
 }
 template <class T>
 void add_queue(answers& out, const pm::basic_queue_estimate<T>& q) {
@@ -739,9 +736,7 @@ void answer_queueing(const inputs<T>& in, answers& out) {
   add_queue(out, pm::gg1(one, service, ca, cs));
   add_queue(out, pm::mmc(all, service, in.whole("servers")));
   out.add(pm::mg1(one, service, cs).wait, pm::mm1(one, service).wait, pm::md1(one, service).wait,
-          pm::processor_sharing(one, service).time,
-          pm::wait_quantile(all, service, in.whole("servers"), in("quantile"))
-              .value_or(pm::duration<T>{}));
+          pm::processor_sharing(one, service).time);
 }
 template <class T>
 void answer_decode_batch(const inputs<T>& in, answers& out) {
@@ -768,7 +763,6 @@ void answer_metrics(const inputs<T>& in, answers& out) {
           pm::hfu(in("model_use"), in("recomputed")), pm::straggler_tax(in("slowdown")),
           pm::time_with_tax(time, in("tax")), pm::scaling_tax(in("model_use"), in("use")),
           pm::amdahl_floor(time, in("use")), pm::largest_speedup(in("model_use")),
-          pm::expected_maximum(time, seconds(in, "deviation"), in("count")),
           pm::end_to_end(time, seconds(in, "deviation"), in("tokens")));
 }
 template <class T>
@@ -803,7 +797,6 @@ void answer_speculative(const inputs<T>& in, answers& out) {
   add_length(out, e.best_draft_length);
   out.add(pm::round_time(k, s), pm::time_per_token(e.emitted, k, s),
           pm::speculative_speedup(e.emitted, k, s),
-          pm::flop_overhead(e.emitted, k, in("flop_ratio")),
           pm::verification_batch_limit(pm::intensity<T>(in("ridge") * pm::flop_per_byte),
                                        bytes(in, "bytes_per_weight"), k));
 }
@@ -834,10 +827,8 @@ template <class T>
 void answer_pipeline(const inputs<T>& in, answers& out) {
   const T stages = in("stages"), micro = in("microbatches"), chunks = in("chunks");
   const pm::duration<T> stage = seconds(in, "stage");
-  const auto pass = pm::pipelined_step(stage, seconds(in, "transfer"), stages, micro, chunks);
   out.add(pm::pipeline_bubble(stages, micro, chunks),
-          pm::pipeline_parallel_time(stage, stages, micro, chunks), pass.time, pass.limiter,
-          pm::microbatches_in_flight(stages, micro, chunks),
+          pm::pipeline_parallel_time(stage, stages, micro, chunks),
           pm::layers_per_stage(in("layers"), stages),
           pm::stage_transfer(in("batch"), in("tokens"), in("hidden"), pm::bf16).message,
           pm::kv_heads_per_rank(in("kv_heads"), in("tensor")),
@@ -899,7 +890,6 @@ void answer_context_parallel(const inputs<T>& in, answers& out) {
   kept.sequence = in.flag("sequence");
   kept.scores = in.flag("scores");
   out.add(e.time, e.exposed, e.transfer, e.compute, e.block, e.block_flop, e.feasible,
-          pm::hidden_block_tokens(rate, link.bandwidth.quantity(), x), pm::ring_attention_memory(x),
           pm::activation_bytes(kept));
 }
 

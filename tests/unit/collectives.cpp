@@ -134,7 +134,7 @@ TEST_CASE("160 all-reduces of a 70B prefill: 812 ms at 370 GB/s, 668 at 450") {
 }
 
 TEST_CASE("the knee message of a ring waits as long as it transfers") {
-  const auto knee = pm::knee_message(8, 5.0 * pm::us, 450.0 * pm::GB_per_s);
+  const pm::message_bytes<> knee(8.0 * (5.0 * pm::us) * (450.0 * pm::GB_per_s));
   const auto e = pm::collective_time(
       nvlink(450, false),
       {.ranks = 8, .message = knee, .algorithm = pm::collective_algorithm::ring},

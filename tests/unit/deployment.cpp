@@ -73,7 +73,8 @@ TEST_CASE("deployment: rows travel in 16 bits or as they are") {
   CHECK(rows(pm::fp8) == pm::bf16);
 }
 
-TEST_CASE("deployment: what exactly fills a device fits, but for weights that leave no room") {
+TEST_CASE(
+    "deployment: a cache that fills the usable memory fits, unless weights leave none for it") {
   const auto why = [](double weights, double others, double cache) {
     const pm::memory_budget b{.capacity = 200.0 * pm::byte,
                               .utilization = 0.5,
@@ -84,13 +85,13 @@ TEST_CASE("deployment: what exactly fills a device fits, but for weights that le
   };
   CHECK(why(40, 20, 40).feasible);
   CHECK(std::string(why(40, 20, 41).reason) ==
-        "weights and KV cache exceed the memory of a device");
+        "weights and KV cache exceed the usable memory of a device");
   CHECK(why(40, 20, 41).needed == 101);
   CHECK(why(40, 20, 41).available == 100);
   CHECK(std::string(why(80, 20, 0).reason) ==
-        "weights, activations and runtime leave no room for a KV cache on a device");
+        "weights, activations and runtime leave no usable memory for a KV cache");
   CHECK(std::string(why(100, 0, 0).reason) ==
-        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+        "weights and KV cache exceed the usable memory of a device, and so do the weights alone");
 }
 
 TEST_CASE("deployment: the busiest of two groups has whole sequences, or what there is of one") {

@@ -10,16 +10,6 @@ namespace unit_expert_load {
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
 
-TEST_CASE("a power law of popularity loads the rank of the first expert most", "[calibrated]") {
-  CHECK_THAT(pm::imbalance_of_power_law(4, 2, 1.0), WithinRel(1.28, 1e-12));
-  CHECK(pm::imbalance_of_power_law(256, 1, 0.7) == 1.0);
-  CHECK_THAT(pm::imbalance_of_power_law(256, 64, 0.0), WithinRel(1.0, 1e-12));
-  // One expert a rank: the first of 1, 1/4, 1/9, 1/16 over their mean, 4 / 1.423611.
-  CHECK_THAT(pm::imbalance_of_power_law(4, 4, 2.0), WithinRel(4.0 / 1.4236111111, 1e-9));
-  CHECK_THROWS_AS(pm::imbalance_of_power_law(4, 3, 1.0), pm::error);
-  CHECK_THROWS_AS(pm::imbalance_of_power_law(4, 2, -1.0), pm::error);
-}
-
 TEST_CASE("the busiest rank takes the imbalance, the capacity at most, and no more than all",
           "[calibrated]") {
   pm::moe_ffn x{.tokens = 800,

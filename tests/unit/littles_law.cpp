@@ -24,11 +24,11 @@ TEST_CASE("Little's law refuses latencies and bandwidths that are not positive")
 }
 
 TEST_CASE("the slowest load is of 1 to 64 that differ by 0 or more") {
-  const auto slowest = [](pm::duration<> latency, pm::duration<> spread, double loads) {
-    return refusal([=] { (void)pm::slowest_load(latency, spread, loads); });
+  const auto slowest = [](pm::duration<> latency, pm::duration<> deviation, double loads) {
+    return refusal([=] { (void)pm::slowest_load(latency, deviation, loads); });
   };
   CHECK(slowest(0_s, 1_ns, 2.0) == "PM-E010: latency is 0; allowed: more than 0");
-  CHECK(slowest(1_ns, -1_ns, 2.0) == "PM-E010: spread is -1e-09; allowed: 0 or more");
+  CHECK(slowest(1_ns, -1_ns, 2.0) == "PM-E010: deviation is -1e-09; allowed: 0 or more");
   CHECK(slowest(1_ns, 1_ns, 0.99) == "PM-E010: loads is 0.99; allowed: 1 to 64");
   CHECK(slowest(1_ns, 1_ns, 64.1) == "PM-E010: loads is 64.1; allowed: 1 to 64");
   CHECK(pm::slowest_load(1_ns, 1_ns, 64.0) > 3.7_ns);

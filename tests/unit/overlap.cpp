@@ -22,10 +22,6 @@ TEST_CASE("a training step says what stays exposed") {
   CHECK(pm::training_step(80_ms, 160_ms, 600_ms, 10).limiter == pm::limiter::link);
 }
 
-TEST_CASE("nothing to send is sent at once") {
-  CHECK(pm::finish_time(std::span<const pm::bucket>()) == 0_s);
-}
-
 TEST_CASE("overlap refuses to give away every SM") {
   CHECK(refusal([] { (void)pm::sm_interference(1_ms, 132, 132); }) ==
         "PM-E010: taken is 132; allowed: fewer than sms");

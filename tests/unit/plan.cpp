@@ -121,11 +121,10 @@ TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no 
   const auto r = pm::plan_bound(q);
   bool memory = false, format = false;
   for (const auto& x : r.rejected) {
-    memory =
-        memory ||
-        (x.reason ==
-             "weights and KV cache exceed the memory of a device, and so do the weights alone" &&
-         x.needed > x.available);
+    memory = memory || (x.reason ==
+                            "weights and KV cache exceed the usable memory of a device, and so do "
+                            "the weights alone" &&
+                        x.needed > x.available);
     format = format || x.reason == "the accelerator does not compute in this format";
   }
   CHECK(memory);
@@ -201,7 +200,7 @@ TEST_CASE("plan: every deployment is judged once") {
   REQUIRE(r.rejected.size() == 1);
   CHECK(r.rejected[0].count == 1);
   CHECK(r.rejected[0].reason ==
-        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+        "weights and KV cache exceed the usable memory of a device, and so do the weights alone");
   CHECK(
       near(r.rejected[0].needed, 2 * 46702792704.0 + 768 * 131072.0));  // weights, and one sequence
   CHECK(r.evaluated == 0);

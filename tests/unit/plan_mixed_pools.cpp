@@ -203,8 +203,9 @@ TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a r
   };
   const auto cannot = pm::plan(q, measured);
   CHECK(has(cannot, "a100_sxm_80gb", "the accelerator does not compute in this format"));
-  CHECK(has(cannot, "l4",
-            "weights and KV cache exceed the memory of a device, and so do the weights alone"));
+  CHECK(has(
+      cannot, "l4",
+      "weights and KV cache exceed the usable memory of a device, and so do the weights alone"));
   CHECK(has(cannot, "tpu_v5e", "it shares no engine with an accelerator that decodes"));
   // Those that decode anyway are no second kind.
   q.pools->prefill_accelerators = {cat::h200_sxm};

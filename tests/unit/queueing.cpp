@@ -23,7 +23,6 @@ TEST_CASE("an overloaded queue is a result with a reason") {
   CHECK(std::string(q.feasible.unit) == "req/s");
   CHECK(std::string(q.feasible.reason) ==
         "requests arrive as fast as they can be served, or faster");
-  CHECK_FALSE(pm::wait_quantile(5_req_per_s, 1_s, 4, 0.99).has_value());
 }
 
 TEST_CASE("a queue that fills as fast as it is served is overloaded") {
@@ -72,7 +71,6 @@ TEST_CASE("a queue without arrivals is empty") {
   CHECK(*pm::mmc(0_req_per_s, 1_s, 8).probability_of_waiting < 1e-90);
   CHECK_FALSE(pm::mg1(0.5_req_per_s, 1_s, 1.0).probability_of_waiting.has_value());
   CHECK(pm::mmc(0_req_per_s, 1_s, 8).in_system == 0_req);
-  CHECK(pm::wait_quantile(0_req_per_s, 1_s, 8, 0.999) == 0_s);
 }
 
 TEST_CASE("a queue of ten thousand servers stays finite") {
@@ -111,8 +109,6 @@ TEST_CASE("queues refuse what has no meaning") {
         "PM-E010: service_variation is -1; allowed: 0 or more");
   CHECK(refusal([] { (void)pm::mmc(1_req_per_s, 1_s, 0); }) ==
         "PM-E010: servers is 0; allowed: 1 to 10000");
-  CHECK(refusal([] { (void)pm::wait_quantile(1_req_per_s, 0.1_s, 1, 1.0); }) ==
-        "PM-E010: quantile is 1; allowed: 0 to less than 1");
   CHECK(refusal([] {
           (void)pm::decode_batch(1_req_per_s, 1.0 * pm::token_per_request, 0_s, 0_s, 8);
         }) == "PM-E010: fixed + per_sequence is 0; allowed: more than 0");

@@ -60,7 +60,7 @@ std::vector<pm::service_run> runs_of(const pm::engine_profile& engine) {
 
 }  // namespace
 
-TEST_CASE("service calibration: pass_time multiplies kernels and links, and not the host",
+TEST_CASE("service calibration: step_time_factor multiplies kernels and links, and not the host",
           "[calibrated]") {
   const pm::iteration i{.batch = 64, .context = 4096};
   pm::calibrated slow = shipped();

@@ -296,7 +296,7 @@ TEST_CASE("serving: what does not fit has its numbers and a reason") {
       d, {.input_tokens = 100, .output_tokens = 100, .arrivals = pm::closed_loop{4}});
   CHECK_FALSE(s.feasible);
   CHECK(std::string(s.feasible.reason) ==
-        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+        "weights and KV cache exceed the usable memory of a device, and so do the weights alone");
   CHECK(s.capacity == 0);
   CHECK(s.batch == 1);
   CHECK(std::isfinite(s.e2e.value()));

@@ -78,7 +78,7 @@ TEST_CASE("step: 70B in bf16 on one H100 takes 41.5 ms a token and does not fit"
   CHECK(near(e.time.value(), 2 * (80 * llama_layer + llama_head) / h100_bandwidth, 1e-4));
   CHECK_FALSE(e.feasible.feasible);
   CHECK(std::string(e.feasible.reason) ==
-        "weights and KV cache exceed the memory of a device, and so do the weights alone");
+        "weights and KV cache exceed the usable memory of a device, and so do the weights alone");
   CHECK(near(e.feasible.needed, 141.1e9, 1e-3));
 }
 
@@ -264,7 +264,8 @@ TEST_CASE("step: what cannot be says why, or is refused") {
   CHECK(std::string(pm::step_bound(llama(16), {.batch = 1}).feasible.reason) ==
         "the parallel group has more ranks than the fabric joins");
   const auto full = pm::step_bound(llama(8), {.batch = 100000, .context = 4096});
-  CHECK(std::string(full.feasible.reason) == "weights and KV cache exceed the memory of a device");
+  CHECK(std::string(full.feasible.reason) ==
+        "weights and KV cache exceed the usable memory of a device");
 }
 
 TEST_CASE("step: efficiencies only make it slower, and are checked") {

@@ -1,5 +1,5 @@
-// Fits the L2 bandwidth of a machine to small kernels replayed over the same tensors, and the costs
-// of kernels that load one element at a time to layers of real models; scores both.
+// Fits the L2 bandwidth of a machine to element-wise kernels replayed over the same tensors.
+// Fits the costs of kernels that load one element at a time to layers of real models; scores both.
 //   fit elementwise [folder of the measurements]
 #include <cmath>
 #include <cstdio>

@@ -123,9 +123,9 @@ class dequantised_fit {
     };
     const auto measured = published::seconds_of(rows_);
     const auto fit = pm::fit_log_ratios(parameters_, std::span<const double>(measured), predict);
-    published::print_score("in sample", "widened_experts", fit.residual);
+    published::print_score("in sample", "dequantised_experts", fit.residual);
     const auto unseen = [&](const char* what, const auto& part) {
-      published::print_score(what, "widened_experts",
+      published::print_score(what, "dequantised_experts",
                              fit_rows::held_out(parameters_, rows_, predict, part));
     };
     using published::service;

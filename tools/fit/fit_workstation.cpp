@@ -144,7 +144,7 @@ void report_streaming(const rows& data) {
   published::print_parameters(of_streaming, fit);
 }
 
-/// What a pass's small kernels have besides: their norms of heads, their sampler.
+/// Parameters of the remaining element-wise kernels of a step: head norms and sampler.
 constexpr std::array<pm::fitted_parameter, 3> of_small_kernels = {
     {{"head_norm_cycles", 0.5, 0.0, 5.0},
      {"sampler_floor [us]", 15.0, 1.0, 100.0},

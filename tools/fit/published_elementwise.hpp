@@ -48,7 +48,7 @@ struct elementwise_row {
   }
   bool is_lookup() const { return std::holds_alternative<pm::embedding>(workload); }
   /// Whether a number that predicts this row comes from its table: the costs of kernels that load
-  /// one element at a time, or the launch and the L2 of the small kernels.
+  /// one element at a time, or the launch and the L2 of the other element-wise kernels.
   bool fitted() const { return kernels.element_cycles > 0.0 || source == "gpu-benches"; }
   /// Calls were repeated over the same tensors, so those below the L2's size are found there.
   bool may_be_warm() const {

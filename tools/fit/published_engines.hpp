@@ -1,4 +1,4 @@
-// What an engine adds to a pass, from the time per output token of the services it ran.
+// CPU time that an engine adds to a step, from the time per output token of its services.
 #pragma once
 
 #include <cmath>
@@ -90,8 +90,8 @@ enum class engine_number {
 constexpr pm::fitted_parameter fitted(engine_number n) {
   constexpr pm::fitted_parameter all[] = {{"tensor_scale_share", 0.5, 0.0, 2.0},
                                           {"quantise_share", 0.5, 0.0, 2.0},
-                                          {"step_host [us]", 300.0, 0.0, 10000.0},
-                                          {"sequence_host [us]", 10.0, 0.0, 100.0},
+                                          {"step_cpu_time [us]", 300.0, 0.0, 10000.0},
+                                          {"sequence_cpu_time [us]", 10.0, 0.0, 100.0},
                                           {"rank_wait [us]", 3.0, 0.0, 30.0}};
   return all[static_cast<std::size_t>(n)];
 }
@@ -168,9 +168,9 @@ template <std::size_t Numbers>
 struct request_numbers {
   static constexpr std::size_t count = Numbers;
   static constexpr std::array<pm::fitted_parameter, count> parameters = [] {
-    constexpr pm::fitted_parameter all[] = {{"request_host [ms]", 20.0, 0.0, 1000.0},
+    constexpr pm::fitted_parameter all[] = {{"request_cpu_time [ms]", 20.0, 0.0, 1000.0},
                                             {"request_iterations", 2.0, 0.0, 30.0},
-                                            {"prompt_time", 1.2, 0.5, 5.0},
+                                            {"prefill_step_factor", 1.2, 0.5, 5.0},
                                             {"run_start [ms]", 300.0, 0.0, 10000.0}};
     std::array<pm::fitted_parameter, count> some{};
     for (std::size_t i = 0; i < count; ++i) some[i] = all[i];

@@ -84,13 +84,13 @@ inline std::array<pm::fitted_parameter, low_precision_count> low_precision_param
       {{"tensor_scale_floor [us]", 4, 0.1, 30},
        {"quantise_bytes", 10, 0.0, 40},
        {"block_scale_share", 0.7, 0.2, 1.2},
-       {"narrow_step [ns]", 0.8, 0.01, 10},
+       {"low_precision_step [ns]", 0.8, 0.01, 10},
        {"untuned_four_bit_step [ns]", 1, 0.01, 10},
        {"quantise_floor [us]", 4, 0.1, 30},
        {"mma_block_scale_share", 0.5, 0.1, 1.2}}};
   if (quantises_by_rows(engine)) {
     p[5] = {"quantise_row_cycles", 700, 0.0, 10000};
-    p[6] = {"lone_row [us]", 15, 0.0, 50};
+    p[6] = {"single_row_time [us]", 15, 0.0, 50};
     p[4].name = "four_bit_step [ns]";
   }
   return p;
@@ -113,7 +113,7 @@ pm::basic_engine_profile<T> low_precision_engine(std::string_view engine,
   }
   return e;
 }
-/// Its rows: both operands narrow, but those that may have run from the L2 or not.
+/// Its rows: both operands in 8 or 4 bits, except those that may have run from the L2.
 inline std::vector<gemm_row> low_precision_rows(const std::vector<gemm_row>& all,
                                                 std::string_view engine) {
   std::vector<gemm_row> rows;
@@ -125,9 +125,9 @@ inline std::vector<gemm_row> low_precision_rows(const std::vector<gemm_row>& all
   return rows;
 }
 
-/// What is fitted of weights narrower than 16-bit activations.
+/// Parameters of weights with fewer bits than their 16-bit activations.
 inline constexpr std::array<pm::fitted_parameter, 2> of_widening{
-    {{"widening_floor [us]", 5, 0.0, 30}, {"widening_cycles", 0.03, 0.0, 0.5}}};
+    {{"dequantisation_floor [us]", 5, 0.0, 30}, {"dequantisation_cycles", 0.03, 0.0, 0.5}}};
 
 /// Their rows: TensorRT-LLM's on A100, int8 with a scale for a column and int4 in groups.
 inline std::vector<gemm_row> weight_only(const std::vector<gemm_row>& all) {

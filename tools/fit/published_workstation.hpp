@@ -100,7 +100,7 @@ inline bool set_streaming(workstation_row& r, const workstation_model& m, double
   return true;
 }
 
-/// Products and streaming kernels; neither experts nor the sampler.
+/// GEMMs and element-wise kernels; neither experts nor the sampler.
 inline std::vector<workstation_row> workstation_rows(const std::string& folder) {
   std::vector<workstation_row> rows;
   for (const auto& c : rows_of(folder, "rtx_pro_6000_ops_public.csv")) {
@@ -127,7 +127,7 @@ inline std::vector<workstation_row> workstation_rows(const std::string& folder) 
   return rows;
 }
 
-/// The latency of one small kernel of a pass, as a pass counts it: a norm with a residual is two of
+/// Latency of one element-wise kernel of a step. A norm with a residual counts as two of
 /// them.
 struct small_kernel_row {
   std::string model, layer;

@@ -193,7 +193,7 @@ std::string no_value_text(const outcome<>& answer, const result<double>& r) {
 std::string conclusion_text(const outcome<>& answer) {
   if (!answer.has_feasibility || answer.feasible) return {};
   if (is_overloaded(answer)) return overload_text(answer.facts);
-  const bool memory = std::string_view(answer.reason).ends_with("B available");
+  const bool memory = answer.reason.ends_with("B available") || answer.reason.ends_with("B usable");
   std::string s = wrapped(cat(memory ? "Does not fit: " : "Infeasible: ", answer.reason, "."), 0);
   if (answer.facts.contains("feasible_with"))
     s += wrapped(cat(memory ? "It fits with " : "It is feasible with ",

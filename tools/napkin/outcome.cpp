@@ -19,10 +19,16 @@ std::string with_its_unit(double x, std::string_view unit) {
 
 }  // namespace
 
+bool is_usable_memory(std::string_view reason) {
+  return reason.find("usable memory") != reason.npos;
+}
+
 std::string sentence(const perfmodel::feasibility& f) {
   if (f.feasible) return {};
-  return std::string(f.reason) + ": " + with_its_unit(f.needed, f.unit) + " needed, " +
-         with_its_unit(f.available, f.unit) + " available";
+  const std::string reason = f.reason;
+  return reason + ": " + with_its_unit(f.needed, f.unit) + " needed, " +
+         with_its_unit(f.available, f.unit) +
+         (is_usable_memory(f.reason) ? " usable" : " available");
 }
 
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,

@@ -36,6 +36,8 @@ T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
 
 /// An infeasibility in a sentence with its numbers; "" where feasible.
 std::string sentence(const perfmodel::feasibility& f);
+/// Whether a reason compares bytes with the usable memory of a device: utilization x capacity.
+bool is_usable_memory(std::string_view reason);
 
 /// Bound, profile and 80 % interval of a calibrated time.
 struct calibrated_note {

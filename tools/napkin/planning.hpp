@@ -180,11 +180,11 @@ std::string nearest_text(const planned& p);
 /// One row for each reason on each accelerator: the deployment nearest to being feasible.
 std::string rejected_text(const planned& p);
 
-/// The infeasibility of a rejection, in words.
-std::string why(const perfmodel::plan_rejection& r);
+/// Reason of a rejection, with the amount needed and its limit; memory as a share of the capacity.
+std::string why(const perfmodel::plan_request& q, const perfmodel::plan_rejection& r);
 /// "TP2 PP4".
 std::string layout_text(const perfmodel::parallel_layout& l);
-/// Pools, speculation and token budgets of a point; "-" where it has none.
+/// Pools and speculation of a point; "-" where it has neither.
 std::string choices_text(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
 /// An amount with two decimals, four below a cent.
 std::string money(double usd);
@@ -193,7 +193,7 @@ std::string with_interval(const perfmodel::duration<>& t, const perfmodel::time_
 plan_queue queue_of(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
 /// Whether half a request queues, or 0.1 % of the arrivals of an open loop.
 bool has_queue(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
-/// "72 of 200: 5.02 s"; of an open loop "3.1 %: 800 ms"; "-" without a queue.
+/// Requests queued at any time: "72"; in an open loop the share of arrivals that queue: "3.1 %".
 std::string queue_column(const perfmodel::plan_request& q, const perfmodel::plan_point& p);
 /// A clause of a sentence: "72 of 200 requests queue for 5.02 s on average".
 std::string queue_clause(const perfmodel::plan_request& q, const perfmodel::plan_point& p);

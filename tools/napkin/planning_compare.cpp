@@ -32,14 +32,29 @@ double shortfall_of(const pm::plan_rejection& r) {
 }
 
 /// Reason why an accelerator does not serve the load: the rejection nearest to being feasible.
-std::string nearest_reason(const pm::plan_result& r) {
+std::string nearest_reason(const pm::plan_request& q, const pm::plan_result& r) {
   const auto nearest = std::min_element(
       r.rejected.begin(), r.rejected.end(),
       [](const auto& x, const auto& y) { return shortfall_of(x) < shortfall_of(y); });
   if (nearest == r.rejected.end()) return "nothing fits";
   const bool any = nearest->precision == pm::label{};
-  return why(*nearest) +
+  return why(q, *nearest) +
          (any ? "" : cat(" (", nearest->precision.view(), ", ", layout_text(nearest->layout), ")"));
+}
+
+/// " (90 % of 85.5 GB)": the usable memory as a share of the capacity; "" without an accelerator.
+std::string share_of_memory(const pm::plan_request& q, const pm::plan_rejection& r) {
+  const auto text = [&](const std::vector<pm::accelerator>& all) -> std::string {
+    for (const pm::accelerator& a : all) {
+      if (!(a.name == r.accelerator)) continue;
+      const pm::bytes<> memory = a.dram.capacity.quantity();
+      return cat(" (", pm::detail::significant(100.0 * r.available / memory.value(), 3), " % of ",
+                 pm::to_string(memory), ")");
+    }
+    return {};
+  };
+  const std::string own = text(q.accelerators);
+  return own.empty() && q.pools ? text(q.pools->prefill_accelerators) : own;
 }
 
 accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
@@ -52,7 +67,7 @@ accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
     b.point = *r.nearest_point;
     b.miss = worst_miss_of(q, r.nearest_point->serving);
   } else {
-    b.reason = nearest_reason(r);
+    b.reason = nearest_reason(q, r);
   }
   if (b.point) b.note = note(q, *b.point);
   return b;
@@ -62,9 +77,7 @@ accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
 std::string comparison_text(const planned& p, const pm::plan_point& point,
                             const std::optional<calibrated_note>& note, bool ttft_interval) {
   const pm::serving_estimate& s = point.serving;
-  pm::plan_point without_budget = point;
-  without_budget.chunk_tokens.reset();
-  const std::string choices = choices_text(p.request, without_budget);
+  const std::string choices = choices_text(p.request, point);
   const bool ranged = note && note->first_token;
   return cat(
       point.gpus, point.gpus == 1 ? " GPU (" : " GPUs (", point.prefill ? "decode " : "",
@@ -78,16 +91,23 @@ std::string comparison_text(const planned& p, const pm::plan_point& point,
 
 }  // namespace
 
-std::string why(const pm::plan_rejection& r) {
-  const bool limit = r.reason.starts_with("requests wait") ||
+std::string why(const pm::plan_request& q, const pm::plan_rejection& r) {
+  const bool limit = r.reason.starts_with("the mean queueing time") ||
                      r.reason.starts_with("requests queue") ||
                      r.reason.starts_with("the prediction exceeds");
   if (limit) {
-    return cat(r.reason, ": ", pm::detail::significant(r.needed, 4), ' ', r.unit, ", limit ",
-               pm::detail::significant(r.available, 4), ' ', r.unit);
+    const std::string found = pm::detail::significant(r.needed, 4);
+    const std::string most = pm::detail::significant(r.available, 4);
+    return found == most ? cat(r.reason, ": just over the limit of ", most, ' ', r.unit)
+                         : cat(r.reason, ": ", found, ' ', r.unit, ", limit ", most, ' ', r.unit);
+  }
+  if (std::string_view(r.unit) == "req/s") {
+    return cat(r.reason, ": ", pm::detail::significant(r.needed, 4), " req/s offered, ",
+               pm::detail::significant(r.available, 4), " req/s sustainable");
   }
   if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
-  return sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
+  const std::string s = sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});
+  return is_usable_memory(r.reason) ? s + share_of_memory(q, r) : s;
 }
 
 std::string layout_text(const pm::parallel_layout& l) {
@@ -111,7 +131,6 @@ std::string choices_text(const pm::plan_request& q, const pm::plan_point& p) {
   }
   if (p.speculation_index)
     add(cat("speculative, ", q.speculations[*p.speculation_index].length, " draft tokens"));
-  if (p.chunk_tokens) add(cat("token budget ", pm::detail::significant(*p.chunk_tokens, 6)));
   return s.empty() ? "-" : s;
 }
 
@@ -296,30 +315,34 @@ std::string nearest_text(const planned& plan) {
 }
 
 std::string rejected_text(const planned& p) {
-  std::vector<const pm::plan_rejection*> all;
-  for (const auto& x : p.result.rejected) all.push_back(&x);
-  for (const planned& bounds : p.bounds_only) {
-    for (const auto& x : bounds.result.rejected) all.push_back(&x);
-  }
-  if (all.empty()) return {};
-  std::vector<std::pair<const pm::plan_rejection*, long>> kinds;
-  for (const pm::plan_rejection* x : all) {
-    const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const auto& k) {
-      return k.first->accelerator == x->accelerator && k.first->reason == x->reason;
-    });
-    if (same == kinds.end()) {
-      kinds.emplace_back(x, x->count);
-    } else {
-      same->second += x->count;
-      if (shortfall_of(*x) < shortfall_of(*same->first)) same->first = x;
+  struct rejected_kind {
+    const pm::plan_request* request;
+    const pm::plan_rejection* nearest;
+    long count;
+  };
+  std::vector<rejected_kind> kinds;
+  const auto add = [&kinds](const planned& of) {
+    for (const pm::plan_rejection& x : of.result.rejected) {
+      const auto same = std::find_if(kinds.begin(), kinds.end(), [&](const rejected_kind& k) {
+        return k.nearest->accelerator == x.accelerator && k.nearest->reason == x.reason;
+      });
+      if (same == kinds.end()) {
+        kinds.push_back({&of.request, &x, x.count});
+      } else {
+        same->count += x.count;
+        if (shortfall_of(x) < shortfall_of(*same->nearest)) same->nearest = &x;
+      }
     }
-  }
+  };
+  add(p);
+  for (const planned& bounds : p.bounds_only) add(bounds);
+  if (kinds.empty()) return {};
   std::string s = "Infeasible configurations (closest of each kind), and why\n";
-  for (const auto& [x, count] : kinds) {
+  for (const auto& [request, x, count] : kinds) {
     const bool any = x->precision == pm::label{};  // several formats were tried
     const std::string what = any ? "" : cat(" ", x->precision.view(), " ", layout_text(x->layout));
-    s += wrapped(cat(x->accelerator.view(), what, ": ", why(*x),
-                     count > 1 ? cat(" (and ", count - 1, " more)") : ""),
+    s += wrapped(cat(x->accelerator.view(), what, ": ", why(*request, *x),
+                     count > 1 ? cat("; and ", count - 1, " more") : ""),
                  2);
   }
   return s;

@@ -262,9 +262,10 @@ std::string alternatives_text(const planned& p) {
   std::string s, none;
   const auto& all = p.alternatives;
   const bool met = p.result.best.has_value();
+  const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].point) {
-      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), missed_by(all[i]));
+      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), targets ? missed_by(all[i]) : "");
       continue;
     }
     const pm::plan_point& point = *all[i].point;
@@ -283,7 +284,6 @@ std::string alternatives_text(const planned& p) {
     s += cat("    ", choice, ": ", cost_text(p, point), over, ", ", point_text(p.request, point),
              "\n");
   }
-  const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
   if (!none.empty())
     s += cat("    ", targets ? "no deployment within the targets: " : "infeasible: ", none, "\n");
   if (s.empty()) return s;

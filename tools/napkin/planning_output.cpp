@@ -133,10 +133,10 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   return out;
 }
 
-json rejection_json(const pm::plan_rejection& r) {
+json rejection_json(const pm::plan_request& q, const pm::plan_rejection& r) {
   json out = {{"accelerator", r.accelerator.c_str()}, {"precision", r.precision.c_str()}};
   out.update(layout_json(r.layout));
-  out["reason"] = why(r);
+  out["reason"] = why(q, r);
   out["count"] = r.count;
   return out;
 }
@@ -173,9 +173,10 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide
       cat(p.gpus, " x ", p.accelerator.view(), transferred ? " ~" : ""),
       pm::name_of(p.serving_engine),
       p.precision.name.c_str(),
-      layout_text(p.layout),
+      cat(p.replicas, " x ", layout_text(p.layout)),
       choices_text(plan.request, p),
-      std::to_string(p.replicas),
+      p.chunk_tokens ? pm::detail::significant(*p.chunk_tokens, 6) : "-",
+      pm::detail::significant(p.batch_limit, 6),
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
@@ -198,9 +199,13 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide
   return row;
 }
 
+constexpr const char* token_budget = "token budget";
+constexpr const char* max_num_seqs = "max_num_seqs";
+
 std::vector<std::string> frontier_head(const planned& plan) {
-  std::vector<std::string> head = {"",     "GPUs",     "engine", "format", "layout",
-                                   "with", "replicas", "batch",  "TTFT",   "ITL"};
+  std::vector<std::string> head = {"",         "GPUs",     "engine",     "format",
+                                   "replicas", "features", token_budget, max_num_seqs,
+                                   "batch",    "TTFT",     "ITL"};
   for (const target_percentile& t :
        percentiles_of(plan.request, plan.result.frontier.front().serving))
     head.push_back(t.name);
@@ -215,20 +220,63 @@ std::vector<std::string> frontier_head(const planned& plan) {
   return head;
 }
 
-/// Removes the column of pools, speculation and token budgets where no row has any.
+constexpr std::size_t first_of_deployment = 1, features_column = 5, token_budget_column = 6,
+                      max_num_seqs_column = 7;
+
+/// Whether two rows are deployments that differ in this column only.
+bool tells_rows_apart(const table_rows& rows, std::size_t column) {
+  const auto differ_there_only = [column](const auto& a, const auto& b) {
+    for (std::size_t i = first_of_deployment; i <= max_num_seqs_column; ++i) {
+      if ((a[i] == b[i]) == (i == column)) return false;
+    }
+    return true;
+  };
+  for (std::size_t i = 1; i < rows.size(); ++i) {
+    for (std::size_t j = i + 1; j < rows.size(); ++j) {
+      if (differ_there_only(rows[i], rows[j])) return true;
+    }
+  }
+  return false;
+}
+
+/// Columns that a terminal may lack, the first of them first; never one that tells rows apart.
+std::vector<std::string_view> expendable_columns(const table_rows& rows) {
+  std::vector<std::string_view> all = {"ITL bound", "in", "out", "binding", "batch"};
+  if (!tells_rows_apart(rows, max_num_seqs_column)) all.push_back(max_num_seqs);
+  all.insert(all.end(), {"tok/s", "limiter", "USD/h"});
+  if (!tells_rows_apart(rows, token_budget_column)) all.push_back(token_budget);
+  if (!tells_rows_apart(rows, features_column)) all.push_back("features");
+  all.push_back("queued");
+  return all;
+}
+
+/// Removes the columns of features and token budgets where no row has any.
 void drop_unused_choices(table_rows& rows, std::string& align) {
-  constexpr std::size_t with = 5;
-  const bool used =
-      std::any_of(rows.begin() + 1, rows.end(), [](const auto& row) { return row[with] != "-"; });
-  if (used) return;
-  for (auto& row : rows) row.erase(row.begin() + with);
-  align.erase(with, 1);
+  for (const std::size_t column : {token_budget_column, features_column}) {
+    const auto uses = [column](const auto& row) { return row[column] != "-"; };
+    if (std::any_of(rows.begin() + 1, rows.end(), uses)) continue;
+    for (auto& row : rows) row.erase(row.begin() + static_cast<std::ptrdiff_t>(column));
+    align.erase(column, 1);
+  }
+}
+
+/// Meaning of the engine settings that a table shows.
+std::string settings_legend(const std::vector<std::string>& head) {
+  const auto has = [&head](const char* name) {
+    return std::find(head.begin(), head.end(), name) != head.end();
+  };
+  std::string s;
+  if (has(max_num_seqs)) s = "max_num_seqs: maximum running requests per replica";
+  if (has(token_budget))
+    s += cat(s.empty() ? "" : "; ", "token budget: max_num_batched_tokens of a step");
+  if (has("queued")) s += cat(s.empty() ? "" : "; ", "queued: requests that queue for a slot");
+  return s.empty() ? s : wrapped(s + ".", 2);
 }
 
 std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows = most_rows_shown) {
   const pm::plan_result& r = plan.result;
   table_rows rows = {frontier_head(plan)};
-  std::string align = "llllllrrrr";
+  std::string align = "llllllrrrrr";
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
   const std::vector<std::size_t> distinct = distinct_rows(plan);
@@ -239,12 +287,10 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
     rows.push_back(row_text(plan, at, wide));
     if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
   }
+  const std::vector<std::string_view> expendable = expendable_columns(rows);
   drop_unused_choices(rows, align);
-  const bool narrowed =
-      !wide && drop_columns(rows, align,
-                            {"ITL bound", "in", "out", "binding", "batch", "tok/s", "limiter",
-                             "USD/h", "replicas", "with", "queued"});
-  std::string s = table(rows, align);
+  const bool narrowed = !wide && drop_columns(rows, align, expendable);
+  std::string s = table(rows, align) + settings_legend(rows[0]);
   std::string notes;
   if (shown < n)
     notes =
@@ -320,7 +366,7 @@ std::string memory_text(const planned& plan) {
 
 std::string load_text(const pm::plan_request& q) {
   const auto number = [](double x) { return pm::detail::significant(x, 4); };
-  std::string s = cat(q.model.name.view(), ": ",
+  std::string s = cat("Asked for: ", q.model.name.view(), ", ",
                       q.load.is_closed() ? cat(number(q.load.concurrency()), " concurrent requests")
                                          : cat(number(q.load.rate().value()), " requests/s"),
                       ", ", number(q.load.input_tokens), " input and ",
@@ -520,9 +566,10 @@ json plan_json(const planned& p, const json& object) {
     out["nearest_miss"] = number_json("nearest_miss", p.result.nearest_miss);
   }
   json rejected = json::array();
-  for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(x));
+  for (const auto& x : p.result.rejected) rejected.push_back(rejection_json(p.request, x));
   for (const planned& bounds : p.bounds_only) {
-    for (const auto& x : bounds.result.rejected) rejected.push_back(rejection_json(x));
+    for (const auto& x : bounds.result.rejected)
+      rejected.push_back(rejection_json(bounds.request, x));
   }
   out["rejected"] = std::move(rejected);
   out.update(comparison_json(p));
@@ -557,7 +604,7 @@ std::string details_text(const planned& p) {
 std::string plan_text(const planned& p, bool wide) {
   const pm::plan_result& r = p.result;
   std::string s = p.hints.empty() ? "" : bounds_headline(p);
-  s += conclusion_text(p) + load_text(p.request) + "\n";
+  s += conclusion_text(p) + "\n";
   if (r.frontier.empty()) {
     s += alternatives_text(p);
   } else {
@@ -567,6 +614,7 @@ std::string plan_text(const planned& p, bool wide) {
   s += "\n" + best_of_each_text(p) + bounds_only_text(p, wide);
   if (const std::string rejected = rejected_text(p); !rejected.empty()) s += rejected + "\n";
   if (wide) s += details_text(p);
+  s += load_text(p.request);
   s += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
            " pruned (same cost and ITL, longer TTFT).\n");
   if (p.calibrations.empty() && !wide) s += basis_text(p);

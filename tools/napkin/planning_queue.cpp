@@ -121,10 +121,8 @@ bool has_queue(const pm::plan_request& q, const pm::plan_point& p) {
 std::string queue_column(const pm::plan_request& q, const pm::plan_point& p) {
   if (!has_queue(q, p)) return "-";
   const plan_queue all = queue_of(q, p);
-  const std::string wait = seconds_text(all.wait_s);
-  if (!q.load.is_closed()) return cat(pm::detail::significant(100.0 * all.share, 2), " %: ", wait);
-  return cat(fixed(all.requests, 0), " of ", pm::detail::significant(q.load.concurrency(), 6), ": ",
-             wait);
+  return q.load.is_closed() ? fixed(all.requests, 0)
+                            : cat(pm::detail::significant(100.0 * all.share, 2), " %");
 }
 
 std::string queue_clause(const pm::plan_request& q, const pm::plan_point& p) {

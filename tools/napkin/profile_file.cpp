@@ -18,6 +18,39 @@ namespace pm = perfmodel;
 constexpr const char* profile_schema = "perfmodel.machine_profile";
 constexpr int profile_version = 1;
 
+/// Keys of profiles that 0.2 and earlier wrote, and their present names.
+constexpr std::pair<const char*, const char*> former_keys[] = {
+    {"spread", "log_sigma"},
+    {"streaming_l2_bandwidth_bytes_per_s", "elementwise_l2_bandwidth_bytes_per_s"},
+    {"pass_time", "step_time_factor"},
+    {"step_host_s", "step_cpu_time_s"},
+    {"sequence_host_s", "sequence_cpu_time_s"},
+    {"prompt_time", "prefill_step_factor"},
+    {"request_host_s", "request_cpu_time_s"},
+    {"told", "variance_removed"},
+    {"itl_spread", "itl_log_sigma"},
+    {"ttft_spread", "ttft_log_sigma"},
+    {"confused", "correlated"}};
+
+/// Gives the keys of an older file their present names. A file with both names is refused later.
+void rename_former_keys(json& object) {
+  if (!object.is_object()) return;
+  for (const auto& [former, present] : former_keys) {
+    if (!object.contains(former) || object.contains(present)) continue;
+    object[present] = std::move(object[former]);
+    object.erase(former);
+  }
+}
+
+void rename_former_keys_of_file(json& file) {
+  rename_former_keys(file);
+  if (!file.is_object() || !file.contains("parameters")) return;
+  json& parameters = file["parameters"];
+  rename_former_keys(parameters);
+  if (!parameters.is_object()) return;
+  for (json& one : parameters) rename_former_keys(one);
+}
+
 template <class Value>
 double plain(const Value& x) {
   if constexpr (pm::detail::is_optional<Value>) {
@@ -101,7 +134,7 @@ void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
 }
 
 void parse(const json_field& file, given_profile& into) {
-  file.only({"schema", "version", "accelerator", "source", "spread", "held_out", "parameters"});
+  file.only({"schema", "version", "accelerator", "source", "log_sigma", "held_out", "parameters"});
   file["schema"].word(profile_schema);
   if (file["version"].number() != profile_version) {
     file["version"].refuse(json_fault::not_allowed, cat(profile_version));
@@ -110,7 +143,7 @@ void parse(const json_field& file, given_profile& into) {
   into.machine.name = a->name;
   into.text = file["source"].text();
   read_parameters(file["parameters"], into.machine);
-  into.machine.log_sigma = file["spread"].number({.most = 10.0});
+  into.machine.log_sigma = file["log_sigma"].number({.most = 10.0});
   const json_field score =
       file["held_out"].only({"measurements", "mean_error", "median_error", "p90_error", "bias"});
   score["measurements"].number(any_count);
@@ -139,7 +172,7 @@ json profile_file_json(const pm::machine_profile& p, const std::string& accelera
           {"version", profile_version},
           {"accelerator", accelerator},
           {"source", source},
-          {"spread", number_json("spread", p.log_sigma)},
+          {"log_sigma", number_json("log_sigma", p.log_sigma)},
           {"held_out",
            {{"measurements", held_out.n},
             {"mean_error", number_json("mean_error", held_out.mean)},
@@ -155,6 +188,7 @@ std::unique_ptr<given_profile> read_profile(const std::string& path) {
   try {
     json content;
     read_json(text, content);
+    rename_former_keys_of_file(content);
     const json_field file(content);
     if (is_service_profile(file)) {
       parse_service_profile(file, *p);

@@ -49,7 +49,7 @@ json runs_json(const pm::service_calibration& c) {
 
 std::string file_key(pm::service_parameter p) {
   const std::string_view name = name_of(p);
-  return std::string(name) += name.ends_with("_host") ? "_s" : "";
+  return std::string(name) += name.ends_with("_cpu_time") ? "_s" : "";
 }
 
 json service_profile_json(const own_service& of, const std::string& accelerator,
@@ -65,10 +65,10 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
     parameters[name] = {{"value", number_json(name, value)},
                         {"standard_error", number_json(name, error)},
                         {"shipped", number_json(name, value_of(shipped, p))},
-                        {"told", number_json(name, found.variance_removed[i])}};
+                        {"variance_removed", number_json(name, found.variance_removed[i])}};
   }
-  json confused = json::array();
-  for (const auto& [a, b] : found.correlated) confused.push_back({name_of(a), name_of(b)});
+  json correlated = json::array();
+  for (const auto& [a, b] : found.correlated) correlated.push_back({name_of(a), name_of(b)});
   return {{"schema", service_schema},
           {"version", service_version},
           {"accelerator", accelerator},
@@ -81,9 +81,9 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
             {"data_parallel", of.data}}},
           {"source", source},
           {"parameters", std::move(parameters)},
-          {"itl_spread", number_json("itl_spread", of.token_log_sigma)},
-          {"ttft_spread", number_json("ttft_spread", of.first_token_log_sigma)},
-          {"confused", std::move(confused)},
+          {"itl_log_sigma", number_json("itl_log_sigma", of.token_log_sigma)},
+          {"ttft_log_sigma", number_json("ttft_log_sigma", of.first_token_log_sigma)},
+          {"correlated", std::move(correlated)},
           {"runs", runs_json(found)}};
 }
 
@@ -93,7 +93,7 @@ bool is_service_profile(const json_field& file) {
 
 void parse_service_profile(const json_field& file, given_profile& into) {
   file.only({"schema", "version", "accelerator", "model", "engine", "layout", "source",
-             "parameters", "itl_spread", "ttft_spread", "confused", "runs"});
+             "parameters", "itl_log_sigma", "ttft_log_sigma", "correlated", "runs"});
   if (file["version"].number() != service_version) {
     file["version"].refuse(json_fault::not_allowed, cat(service_version));
   }
@@ -114,12 +114,13 @@ void parse_service_profile(const json_field& file, given_profile& into) {
   }
   const json_field parameters = file["parameters"].only(keys);
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    const json_field one = parameters[keys[i]].only({"value", "standard_error", "shipped", "told"});
+    const json_field one =
+        parameters[keys[i]].only({"value", "standard_error", "shipped", "variance_removed"});
     own.value[i] = one["value"].number(range_of(static_cast<pm::service_parameter>(i)));
     one["standard_error"].number({.most = 1e30});
   }
-  own.token_log_sigma = file["itl_spread"].number({.most = 10.0});
-  own.first_token_log_sigma = file["ttft_spread"].number({.most = 10.0});
+  own.token_log_sigma = file["itl_log_sigma"].number({.most = 10.0});
+  own.first_token_log_sigma = file["ttft_log_sigma"].number({.most = 10.0});
   into.service = std::move(own);
 }
 

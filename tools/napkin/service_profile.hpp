@@ -19,7 +19,7 @@ bool is_service_profile(const json_field& file);
 /// Reads the content, every field checked. Throws the errors of read_profile.
 void parse_service_profile(const json_field& file, given_profile& into);
 
-/// A parameter's name in the file, with its unit: step_host_s.
+/// A parameter's name in the file, with its unit: step_cpu_time_s.
 std::string file_key(perfmodel::service_parameter p);
 
 }  // namespace napkin

@@ -15,8 +15,8 @@ constexpr double without_limit =
 constexpr const char* resources[] = {by_dram, by_flop, by_links, by_host, by_launches};
 
 bool is_of_host(const std::string& path) {
-  for (const char* own :
-       {"engine.step_host", "engine.sequence_host", "engine.request_host", "engine.run_start"}) {
+  for (const char* own : {"engine.step_cpu_time", "engine.sequence_cpu_time",
+                          "engine.request_cpu_time", "engine.run_start"}) {
     if (path == own) return true;
   }
   return false;

@@ -275,12 +275,14 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   summary_part part;
   predicted_groups all(policy, times);
   pm::detail::operator_times<double, pm::calibrated> each(d.device, policy);
-  pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o, const auto& w) {
+  const pm::engine_formats formats = formats_of(d);
+  const pm::detail::rank_step<double> rank{d, i, formats};
+  pm::detail::visit_operators(rank, [&](const pm::basic_operator<double>& o, const auto& w) {
     const auto one = each.time_of(w, [&]() -> const pm::basic_demand<double>& { return o.demand; });
     all.add(o, (o.times * one).value(), parts_of(d.device, w, policy));
   });
   pm::detail::visit_elementwise_kernel_times(
-      d, i, policy, [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
+      rank, policy, [&](const pm::basic_operator<double>& o, const pm::duration<>& time) {
         all.add(o, time.value(), {});
       });
   add_amounts(part, d, i, all.all(), times);
@@ -288,7 +290,7 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   const double n = times * pm::detail::collectives_of_step(d);
   const double wait = all.factor() * policy.rank_wait().value();
   add_step(part, {"rank skew", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
-  const double host = pm::detail::cpu_time_of_step(d, i, policy).value();
+  const double host = pm::detail::cpu_time_of_step(rank, policy).value();
   add_step(part, {"CPU per step", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
                   times * host, by_host});
   double time = part.time_s;

@@ -167,7 +167,7 @@ constexpr bytes<T> profiled_activations(engine e, const basic_engine_memory<T>& 
   const T tokens = detail::count("limits.tokens", *limits.tokens);
   const bytes<T> value = lift<T>(w.value_bytes);
   const bytes<T> layer =
-      named("widest layer of a pass", tokens * (3.0 * w.hidden + w.widest) * value);
+      named("widest layer of a step", tokens * (3.0 * w.hidden + w.widest) * value);
   const bytes<T> sampler = named("sampler", detail::count("limits.sequences", *limits.sequences) *
                                                     w.vocabulary * m.logit_bytes +
                                                 tokens * w.hidden * value);

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <initializer_list>
+#include <iterator>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
@@ -121,78 +122,46 @@ inline constexpr format_set ada_formats{tf32, bf16, fp16, fp8, int8, int4};
 inline constexpr format_set hopper_formats{fp64, tf32, bf16, fp16, fp8, int8};
 inline constexpr format_set blackwell_formats{fp64, tf32, bf16, fp16, fp8, int8, fp4};
 
-// Columns: name, kind, instruction rows, L2 partitions, special functions, block scales, matrix
-// formats.
-inline constexpr std::array architectures{
-    architecture_facts{"unknown"},
-    architecture_facts{
-        "Volta", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false, {fp16}},
-    architecture_facts{"Turing", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen, false,
-                       turing_formats},
-    architecture_facts{"Ampere", machine_kind::gpu_nvidia, rows_of_mma, split_l2, sixteen, false,
-                       ampere_formats},
-    architecture_facts{"Ampere (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
-                       false, ampere_formats},
-    architecture_facts{"Ampere (Orin)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
-                       false, ampere_formats},
-    architecture_facts{"Ada Lovelace", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
-                       false, ada_formats},
-    architecture_facts{"Hopper", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen, false,
-                       hopper_formats},
-    architecture_facts{"Blackwell", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2, sixteen,
-                       true, blackwell_formats},
-    architecture_facts{"Blackwell Ultra", machine_kind::gpu_nvidia, rows_of_wgmma, split_l2,
-                       sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Blackwell (RTX)", machine_kind::gpu_nvidia, rows_of_mma, whole_l2, sixteen,
-                       false, blackwell_formats},
-    architecture_facts{"Blackwell (Thor)", machine_kind::gpu_nvidia, rows_of_wgmma, whole_l2,
-                       sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Rubin", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2,
-                       sixteen_assumed, true, blackwell_formats},
-    architecture_facts{"Rubin Ultra", machine_kind::gpu_nvidia, rows_like_blackwell, split_l2,
-                       sixteen_assumed, true, blackwell_formats},
-    architecture_facts{
-        "CDNA 2", machine_kind::gpu_amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
-    architecture_facts{"CDNA 3",
-                       machine_kind::gpu_amd,
-                       rows_of_mfma,
-                       l2_of_each_die,
-                       quarter_rate,
-                       false,
-                       {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
-    architecture_facts{"CDNA 4",
-                       machine_kind::gpu_amd,
-                       rows_of_mfma,
-                       l2_of_each_die,
-                       half_rate,
-                       false,
-                       {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
-    architecture_facts{"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
-    architecture_facts{"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
-    architecture_facts{"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
-    architecture_facts{"TPU7x", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8}},
-    architecture_facts{
-        "NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
-    architecture_facts{"NeuronCore v4",
-                       machine_kind::trainium,
-                       {},
-                       {},
-                       {},
-                       true,
-                       {fp32, tf32, bf16, fp16, fp8, fp4}},
-    architecture_facts{"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {bf16, fp8}},
-    architecture_facts{
-        "Apple M2 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{
-        "Apple M3 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{
-        "Apple M4 GPU", machine_kind::gpu_apple, {}, {}, {}, false, {fp32, bf16, fp16}},
-    architecture_facts{
-        "Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
-    architecture_facts{"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
+// Columns: name, kind, instruction rows, L2 partitions, special functions, block scales, formats.
+// clang-format off
+inline constexpr machine_kind nvidia = machine_kind::gpu_nvidia, amd = machine_kind::gpu_amd,
+                              apple = machine_kind::gpu_apple;
+inline constexpr architecture_facts architectures[] = {
+    {"unknown"},
+    {"Volta", nvidia, rows_of_mma, whole_l2, sixteen, false, {fp16}},
+    {"Turing", nvidia, rows_of_mma, whole_l2, sixteen, false, turing_formats},
+    {"Ampere", nvidia, rows_of_mma, split_l2, sixteen, false, ampere_formats},
+    {"Ampere (RTX)", nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
+    {"Ampere (Orin)", nvidia, rows_of_mma, whole_l2, sixteen, false, ampere_formats},
+    {"Ada Lovelace", nvidia, rows_of_mma, whole_l2, sixteen, false, ada_formats},
+    {"Hopper", nvidia, rows_of_wgmma, split_l2, sixteen, false, hopper_formats},
+    {"Blackwell", nvidia, rows_of_wgmma, split_l2, sixteen, true, blackwell_formats},
+    {"Blackwell Ultra", nvidia, rows_of_wgmma, split_l2, sixteen_assumed, true, blackwell_formats},
+    {"Blackwell (RTX)", nvidia, rows_of_mma, whole_l2, sixteen, false, blackwell_formats},
+    {"Blackwell (Thor)", nvidia, rows_of_wgmma, whole_l2, sixteen_assumed, true, blackwell_formats},
+    {"Rubin", nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true, blackwell_formats},
+    {"Rubin Ultra", nvidia, rows_like_blackwell, split_l2, sixteen_assumed, true,
+     blackwell_formats},
+    {"CDNA 2", amd, {}, {}, {}, false, {fp64, fp32, bf16, fp16, int8}},
+    {"CDNA 3", amd, rows_of_mfma, l2_of_each_die, quarter_rate, false,
+     {fp64, fp32, tf32, bf16, fp16, fp8, int8}},
+    {"CDNA 4", amd, rows_of_mfma, l2_of_each_die, half_rate, false,
+     {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
+    {"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
+    {"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
+    {"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
+    {"TPU7x", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8}},
+    {"NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
+    {"NeuronCore v4", machine_kind::trainium, {}, {}, {}, true, {fp32, tf32, bf16, fp16, fp8, fp4}},
+    {"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {bf16, fp8}},
+    {"Apple M2 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    {"Apple M3 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    {"Apple M4 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
+    {"Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
+    {"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
 };
 // clang-format on
-static_assert(architectures.size() == static_cast<std::size_t>(chip_architecture::wse3) + 1);
+static_assert(std::size(architectures) == static_cast<std::size_t>(chip_architecture::wse3) + 1);
 
 }  // namespace detail
 

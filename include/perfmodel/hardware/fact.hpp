@@ -2,6 +2,7 @@
 #pragma once
 
 #include <concepts>
+#include <perfmodel/core/error.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <type_traits>
 
@@ -21,18 +22,12 @@ enum class basis {
 };
 
 constexpr const char* name_of(basis b) {
-  switch (b) {
-    case basis::vendor: return "vendor";
-    case basis::copied: return "vendor (secondary source)";
-    case basis::derived: return "derived";
-    case basis::measured: return "measured";
-    case basis::transferred: return "transferred";
-    case basis::announced: return "announced";
-    case basis::assumed: return "assumed";
-    case basis::given: return "given";
-    case basis::not_stated: return "not stated";
-  }
-  return "given";
+  constexpr const char* names[] = {"vendor",      "vendor (secondary source)",
+                                   "derived",     "measured",
+                                   "transferred", "announced",
+                                   "assumed",     "given",
+                                   "not stated"};
+  return detail::entry_of(names, b, "basis");
 }
 
 /// Source of a value: the document, and its address or the identity it follows from.

@@ -62,9 +62,9 @@ struct basic_attention_kernels {
     f(field::positive("partial_row_cycles"), s.partial_row_cycles...);
     f(field::not_negative("sequence_cost"), s.sequence_cost...);
     f(field::not_negative("scheduled_sequences"), s.scheduled_sequences...);
-    f(field::not_negative("narrow_kv_time"), s.low_precision_kv_time...);
-    f(field::not_negative("narrow_element_cycles"), s.low_precision_element_cycles...);
-    f(field::positive("narrow_kv_matrix"), s.low_precision_kv_matrix...);
+    f(field::not_negative("low_precision_kv_time"), s.low_precision_kv_time...);
+    f(field::not_negative("low_precision_element_cycles"), s.low_precision_element_cycles...);
+    f(field::positive("low_precision_kv_matrix"), s.low_precision_kv_matrix...);
   }
 };
 using attention_kernels = basic_attention_kernels<>;

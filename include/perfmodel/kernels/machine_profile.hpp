@@ -173,7 +173,7 @@ struct basic_machine_parameters {
     f(field::not_negative("split_cost"), s.split_cost...);
     f(field::not_negative("power_slowdown"), s.power_slowdown...);
     f(field::positive("l2_bandwidth"), s.l2_bandwidth...);
-    f(field::positive("streaming_l2_bandwidth"), s.elementwise_l2_bandwidth...);
+    f(field::positive("elementwise_l2_bandwidth"), s.elementwise_l2_bandwidth...);
   }
 };
 using machine_parameters = basic_machine_parameters<>;
@@ -249,24 +249,24 @@ struct basic_engine_profile {
     f(field::not_negative("quantise_floor"), s.quantise_floor...);
     f(field::not_negative("quantise_bytes"), s.quantise_bytes...);
     f(field::not_negative("quantise_row_cycles"), s.quantise_row_cycles...);
-    f(field::not_negative("lone_row"), s.single_row_time...);
+    f(field::not_negative("single_row_time"), s.single_row_time...);
     f(field::positive("block_scale_share"), s.block_scale_share...);
     f(field::positive("mma_block_scale_share"), s.mma_block_scale_share...);
-    f(field::not_negative("narrow_step"), s.low_precision_step...);
+    f(field::not_negative("low_precision_step"), s.low_precision_step...);
     f(field::not_negative("four_bit_step"), s.four_bit_step...);
     f(field::not_negative("untuned_four_bit_step"), s.untuned_four_bit_step...);
-    f(field::not_negative("widening_floor"), s.dequantisation_floor...);
-    f(field::not_negative("widening_cycles"), s.dequantisation_cycles...);
+    f(field::not_negative("dequantisation_floor"), s.dequantisation_floor...);
+    f(field::not_negative("dequantisation_cycles"), s.dequantisation_cycles...);
     f(field::not_negative("tensor_scale_share"), s.tensor_scale_share...);
     f(field::not_negative("quantise_share"), s.quantise_share...);
-    f(field::not_negative("step_host"), s.step_cpu_time...);
-    f(field::not_negative("sequence_host"), s.sequence_cpu_time...);
+    f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
+    f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
-    f(field::not_negative("request_host"), s.request_cpu_time...);
+    f(field::not_negative("request_cpu_time"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
-    f(field::positive("prompt_time"), s.prefill_step_factor...);
+    f(field::positive("prefill_step_factor"), s.prefill_step_factor...);
     f(field::not_negative("run_start"), s.run_start...);
-    f(field::positive("pass_time"), s.step_time_factor...);
+    f(field::positive("step_time_factor"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
   }

@@ -25,8 +25,8 @@ enum class service_parameter {
 inline constexpr std::size_t service_parameters = 6;
 
 constexpr const char* name_of(service_parameter p) {
-  constexpr const char* names[] = {"pass_time",   "step_host",    "sequence_host",
-                                   "prompt_time", "request_host", "request_iterations"};
+  constexpr const char* names[] = {"step_time_factor",    "step_cpu_time",    "sequence_cpu_time",
+                                   "prefill_step_factor", "request_cpu_time", "request_iterations"};
   return detail::entry_of(names, p, "service_parameter");
 }
 /// True for a factor, which has a log-normal error; the other parameters are added.

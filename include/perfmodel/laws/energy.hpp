@@ -91,14 +91,6 @@ constexpr power<T> memory_power(const perfmodel::bandwidth<T>& bandwidth,
                detail::not_negative("bandwidth", bandwidth) * detail::not_negative("cost", cost));
 }
 
-/// Joules per token = power / token rate. Test: 700 W at 1,000 tok/s are 0.7 J.
-template <Scalar T>
-constexpr energy_per_token<T> energy_per_token_of(const power<T>& draw,
-                                                  const token_rate<T>& throughput) {
-  return named("energy per token",
-               detail::not_negative("draw", draw) / detail::positive("throughput", throughput));
-}
-
 /// What a power cap leaves of the clock.
 template <Scalar T = double>
 struct basic_power_cap {
@@ -185,16 +177,6 @@ constexpr perfmodel::price<T> implied_price(const std::type_identity_t<T>& gpus,
   return named("implied price", detail::not_negative("cost", cost) *
                                     detail::positive("throughput", throughput) /
                                     detail::count("gpus", gpus));
-}
-
-/// The token rate that meets a target cost: gpus x price / cost.
-/// Test: 2 USD per million tokens on 4 GPUs at 2.70 USD/h needs 1,500 tok/s.
-template <Scalar T>
-constexpr token_rate<T> rate_for_cost(const std::type_identity_t<T>& gpus,
-                                      const perfmodel::price<T>& price,
-                                      const money_per_token<T>& cost) {
-  return named("rate for cost", detail::count("gpus", gpus) * detail::not_negative("price", price) /
-                                    detail::positive("cost", cost));
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -2,7 +2,9 @@
 // sheet.
 #pragma once
 
+#include <array>
 #include <concepts>
+#include <cstddef>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/operators/demand.hpp>
 
@@ -63,6 +65,11 @@ struct policy_hooks {
 
 namespace detail {
 
+template <class Policy>
+concept states_hooks = requires {
+  requires std::same_as<typename Policy::hooks::policy, Policy>;
+};
+
 /// Names of the hooks: a lookup through a policy and these is ambiguous where the policy has one.
 struct hook_names {
   int estimate, time, mixed_attention_time, elementwise_kernels, cpu_time, rank_wait,
@@ -71,62 +78,35 @@ struct hook_names {
 template <class Policy>
 struct hook_probe : Policy, hook_names {};
 
-template <class Policy>
-concept states_hooks = requires {
-  requires std::same_as<typename Policy::hooks::policy, Policy>;
+/// Whether a policy has each hook, in the order of `policy_hook`.
+// clang-format off
+template <class Policy, class Probe = hook_probe<Policy>>
+inline constexpr std::array has_hook{
+    !requires { &Probe::estimate; },
+    !requires { &Probe::time; },
+    !requires { &Probe::mixed_attention_time; },
+    !requires { &Probe::elementwise_kernels; },
+    !requires { &Probe::cpu_time; },
+    !requires { &Probe::rank_wait; },
+    !requires { &Probe::step_time_factor; },
+    !requires { &Probe::engine; },
+    !requires { &Probe::require_target; }
 };
+// clang-format on
 
-template <class Policy>
-constexpr bool has_hook(policy_hook h) {
-  using probe = hook_probe<Policy>;
-  switch (h) {
-    case policy_hook::estimate: return !requires { &probe::estimate;
-      };
-    case policy_hook::time: return !requires { &probe::time;
-      };
-    case policy_hook::mixed_attention_time: return !requires { &probe::mixed_attention_time;
-      };
-    case policy_hook::elementwise_kernels: return !requires { &probe::elementwise_kernels;
-      };
-    case policy_hook::cpu_time: return !requires { &probe::cpu_time;
-      };
-    case policy_hook::rank_wait: return !requires { &probe::rank_wait;
-      };
-    case policy_hook::step_time_factor: return !requires { &probe::step_time_factor;
-      };
-    case policy_hook::engine: return !requires { &probe::engine;
-      };
-    case policy_hook::require_target: return !requires { &probe::require_target;
-      };
-  }
-  return false;
-}
-inline constexpr policy_hook all_policy_hooks[] = {
-    policy_hook::estimate,
-    policy_hook::time,
-    policy_hook::mixed_attention_time,
-    policy_hook::elementwise_kernels,
-    policy_hook::cpu_time,
-    policy_hook::rank_wait,
-    policy_hook::step_time_factor,
-    policy_hook::engine,
-    policy_hook::require_target,
-};
-
-/// Whether a policy has every hook that it states.
+/// Whether a policy has each hook that it states.
 template <class Policy>
 constexpr bool has_stated_hooks() {
-  for (const policy_hook h : all_policy_hooks) {
-    if (Policy::hooks::states(h) && !has_hook<Policy>(h)) return false;
-  }
+  static_assert(has_hook<Policy>.size() == sizeof(hook_names) / sizeof(int));
+  for (std::size_t h = 0; h < has_hook<Policy>.size(); ++h)
+    if (Policy::hooks::states(static_cast<policy_hook>(h)) && !has_hook<Policy>[h]) return false;
   return true;
 }
-/// Whether a policy states every hook that it has.
+/// Whether a policy states each hook that it has.
 template <class Policy>
 constexpr bool states_all_hooks() {
-  for (const policy_hook h : all_policy_hooks) {
-    if (has_hook<Policy>(h) && !Policy::hooks::states(h)) return false;
-  }
+  for (std::size_t h = 0; h < has_hook<Policy>.size(); ++h)
+    if (has_hook<Policy>[h] && !Policy::hooks::states(static_cast<policy_hook>(h))) return false;
   return true;
 }
 

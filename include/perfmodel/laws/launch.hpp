@@ -108,15 +108,6 @@ constexpr duration<T> exposed_launch(const basic_launch_costs<T>& c,
                                      duration<T>(n * detail::not_negative("gap", c.gap))));
 }
 
-/// The mean kernel time below which a stream is host-bound: cpu - gap, at least 0.
-/// Test: stream_launch_time of n kernels of that length has host = device.
-template <Scalar T>
-constexpr duration<T> shortest_hidden_kernel(const basic_launch_costs<T>& c) {
-  return named("shortest hidden kernel", max(duration<T>(detail::not_negative("cpu", c.cpu) -
-                                                         detail::not_negative("gap", c.gap)),
-                                             duration<T>{}));
-}
-
 /// Calls after which a one-time cost (graph capture, compilation) is earned back.
 template <Scalar T = double>
 struct basic_break_even {

@@ -35,23 +35,23 @@ constexpr perfmodel::bandwidth<T> attainable_bandwidth(
              bandwidth_from_concurrency(in_flight, latency));
 }
 
-/// Mean latency of the slowest of `loads` lines, which a warp waits for: latency + spread x ln(1.6
-/// loads - 0.6) / 1.702, where single loads have a standard deviation of `spread`.
+/// Mean latency of the slowest of `loads` lines, which a warp waits for:
+/// latency + deviation x ln(1.6 loads - 0.6) / 1.702, with the standard deviation of single loads.
 /// Source: the largest of n normal deviates is expected near the quantile (n - 3/8) / (n + 1/4):
 /// Blom, "Statistical Estimates and Transformed Beta-Variables", 1958; 1.702 is the usual scale of
 /// a logistic curve in place of the normal one, assumed. Within 4 % of the exact means up to 8
 /// lines, 7 % at 16, 17 % at 64.
 /// Leaves out: correlated slow lines, a latency that is skewed or grows under load. Errors: latency
-/// not positive, spread negative, loads outside 1 to 64.
+/// not positive, deviation negative, loads outside 1 to 64.
 /// Tests: one load takes the latency; tabled means of 2, 4 and 8; never less for more loads.
 template <Scalar T>
-constexpr duration<T> slowest_load(const duration<T>& latency, const duration<T>& spread,
+constexpr duration<T> slowest_load(const duration<T>& latency, const duration<T>& deviation,
                                    const std::type_identity_t<T>& loads) {
   using math::log;
   detail::within("loads", loads, 1.0, 64.0, "1 to 64");
   return named("slowest load",
-               detail::positive("latency", latency) +
-                   detail::not_negative("spread", spread) * (log(T(1.6 * loads - 0.6)) / 1.702));
+               detail::positive("latency", latency) + detail::not_negative("deviation", deviation) *
+                                                          (log(T(1.6 * loads - 0.6)) / 1.702));
 }
 
 /// Memory parallelism of a kernel: resident warps per SM, independent loads per warp, bytes per

@@ -5,7 +5,6 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
-#include <span>
 
 namespace perfmodel::inline v0_3 {
 
@@ -73,38 +72,10 @@ constexpr duration<T> overlap_with_sm_copy(const duration<T>& compute, const dur
   return named("time", max(copy, duration<T>(compute + copy * (taken / sms))));
 }
 
-/// A piece of communication: when its data is ready, and how long it takes alone.
-template <Scalar T = double>
-struct basic_bucket {
-  duration<T> ready{};
-  duration<T> time{};
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("ready", s.ready...);
-    f("time", s.time...);
-  }
-};
-using bucket = basic_bucket<>;
-
-/// Finish time of several pieces on one channel that serves them in order: T = max over i of
-/// (ready_i + sum of time_j for j >= i). Source: the recurrence t_i = max(t_(i-1), ready_i) +
-/// time_i, unrolled.
-/// Leaves out that the channel slows down concurrent compute. Test: equals the recurrence for 1,000
-/// random cases; 0 for no pieces.
-template <Scalar T>
-constexpr duration<T> finish_time(std::span<const basic_bucket<T>> buckets) {
-  duration<T> t{};
-  for (const basic_bucket<T>& b : buckets) {
-    t = max(t, detail::not_negative("ready", b.ready)) + detail::not_negative("time", b.time);
-  }
-  return named("finish", t);
-}
-
 /// Finish time of n equal gradient buckets that become ready evenly through the backward pass: T =
 /// max(backward + a / n, backward / n + a), with a the time of all communication.
 /// Errors: n below 1. Tests: n = 1 is backward + a; n -> infinity is max(backward, a); equals
-/// finish_time of the n buckets.
+/// the recurrence over the n buckets.
 template <Scalar T>
 constexpr duration<T> bucketed_backward(const duration<T>& backward,
                                         const duration<T>& communication,

@@ -201,24 +201,6 @@ constexpr basic_queue_estimate<T> mmc(const request_rate<T>& arrivals, const dur
   return q;
 }
 
-/// Quantile q of the wait in M/M/c: max(0, ln(C / (1 - q))) service / (c - a). The wait is 0 with
-/// probability 1 - C, else exponential with mean service / (c - a). None if overloaded.
-/// Source: as mmc. Errors: a quantile outside [0, 1 - 1e-12].
-/// Test: the simulated queue; M/M/1 at rho = 0.9: the 99th percentile is 45 service times.
-template <Scalar T>
-constexpr std::optional<duration<T>> wait_quantile(const request_rate<T>& arrivals,
-                                                   const duration<T>& service, int servers,
-                                                   const std::type_identity_t<T>& quantile) {
-  using math::log;
-  detail::within("quantile", quantile, 0.0, 1.0 - 1e-12, "0 to less than 1");
-  const basic_queue_estimate<T> q = mmc(arrivals, service, servers);
-  if (!q.feasible) return {};
-  const T tail = scalar_max(*q.probability_of_waiting, T(1e-100)) / (1.0 - quantile);
-  const T offered = detail::offered_load(arrivals, service);
-  return named("wait quantile", duration<T>(scalar_max(T(log(tail)), T(0.0)) * service /
-                                            (static_cast<double>(servers) - offered)));
-}
-
 /// Equilibrium of a decode batch under arrivals: a step takes `fixed` plus `per_sequence` for each
 /// sequence.
 template <Scalar T = double>

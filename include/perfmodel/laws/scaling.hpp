@@ -177,21 +177,6 @@ constexpr duration<T> time_without_tax(const duration<T>& time,
   return named("time without tax", time * (1.0 - tax));
 }
 
-/// The mean of the largest of n independent normal times is at most mean + deviation sqrt(2 ln n).
-/// Source: Boucheron, Lugosi and Massart, "Concentration Inequalities", 2013, theorem 2.5. A bound:
-/// its excess over the mean is 43 % too large for n = 8 and 15 % for n = 1024. Leaves out heavy
-/// tails. Errors: n below 1. Test: not below the exact mean for n = 2 .. 1024 (by quadrature).
-template <Scalar T>
-constexpr duration<T> expected_maximum(const duration<T>& mean, const duration<T>& deviation,
-                                       const std::type_identity_t<T>& n) {
-  using math::log;
-  using math::sqrt;
-  detail::not_negative("mean", mean);
-  detail::not_negative("deviation", deviation);
-  const T spread = sqrt(T(2.0 * log(detail::count("n", n))));
-  return named("expected maximum", mean + deviation * spread);
-}
-
 /// Share of slots that do work when a batch runs until its longest sequence ends:
 /// sum of lengths / (batch x longest). Its inverse bounds what continuous batching gains.
 /// Errors: no sequence; a length of 0. Test: 7 of 20 and one of 2000 tokens use 13.4 %.

@@ -38,19 +38,19 @@ constexpr T work_imbalance(std::span<const duration<T>> lists) {
 /// Chain of kernels in one stream: its unshared time, and the share of the device that it fills.
 template <Scalar T = double>
 struct basic_stream_chain {
-  duration<T> alone{};
+  duration<T> solo_time{};
   T filled = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
-    f(field::not_negative("alone"), s.alone...);
+    f(field::not_negative("solo_time"), s.solo_time...);
     f(field::fraction("filled"), s.filled...);
   }
 };
 using stream_chain = basic_stream_chain<>;
 
-/// Time of concurrent chains: max(sum of alone x filled, the longest alone). No gain where each
-/// fills the device.
+/// Time of concurrent chains: max(sum of solo_time x filled, longest solo_time). Chains that each
+/// fill the device gain nothing.
 /// Source: Graham, "Bounds on multiprocessing timing anomalies", 1969: no schedule is quicker.
 /// Leaves out cache contention. Tests: two full chains of 1 ms take 2 ms; two that fill a third, 1
 /// ms.
@@ -59,8 +59,8 @@ constexpr duration<T> side_by_side(std::span<const basic_stream_chain<T>> chains
   duration<T> longest{}, work{};
   for (const basic_stream_chain<T>& c : chains) {
     require_valid(c, "chain");
-    longest = max(longest, c.alone);
-    work += c.filled * c.alone;
+    longest = max(longest, c.solo_time);
+    work += c.filled * c.solo_time;
   }
   return named("side by side", max(work, longest));
 }
@@ -141,12 +141,12 @@ constexpr duration<T> without_profiler(const duration<T>& read,
 /// take 2.
 template <Scalar T>
 constexpr bytes<T> mixed_cache_bytes(const std::type_identity_t<T>& count,
-                                     const std::type_identity_t<T>& recent, const bytes<T>& wide,
-                                     const bytes<T>& narrow) {
+                                     const std::type_identity_t<T>& recent, const bytes<T>& large,
+                                     const bytes<T>& small) {
   const T late = scalar_min(T(detail::not_negative("recent", recent)),
                             T(detail::not_negative("count", count)));
-  return named("mixed cache", late * detail::positive("wide", wide) +
-                                  (count - late) * detail::positive("narrow", narrow));
+  return named("mixed cache", late * detail::positive("large", large) +
+                                  (count - late) * detail::positive("small", small));
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -185,17 +185,6 @@ constexpr auto speculate(const A& acceptance, const Ratio& draft_cost_ratio) {
   return speculate(acceptance, static_cast<int>(std::span(acceptance).size()), draft_cost_ratio);
 }
 
-/// FLOP of a round over those of plain decoding for equal tokens: (k c_flop + k + 1) / E, with
-/// c_flop the draft's FLOP per token over the target's. Source: Leviathan et al. 2023, theorem
-/// 3.11. Test: a = 0: k + 1 with a free draft.
-template <Scalar T>
-constexpr T flop_overhead(const emitted_tokens_per_round<T>& e, int draft_length,
-                          const std::type_identity_t<T>& draft_flop_ratio) {
-  const T k(detail::draft_count(draft_length));
-  const T done = k * detail::not_negative("draft_flop_ratio", draft_flop_ratio) + k + T(1.0);
-  return named("operations", done / (detail::positive("emitted", e.quantity()) / token));
-}
-
 /// Sequences at which checking k + 1 tokens each meets the ridge point, so that drafts stop being
 /// free: B = I* b_w / (2 (k + 1)), with 2 B (k + 1) FLOP for every b_w bytes of weights. Leaves out
 /// the KV cache, which delays it. Test: I* = 295.2, k = 5: 49 in bf16, 12.3 in int4.

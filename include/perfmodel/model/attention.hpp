@@ -101,9 +101,9 @@ struct basic_attention_shape {
   }
   /// Tokens that a new token attends to; in chunks, half a chunk on average.
   constexpr T seen_tokens(const T& context) const {
-    const T kept = cached_tokens(context);
+    const T cached = cached_tokens(context);
     if (chunked && window) return scalar_min(context, T(0.5 * (*window + 1.0)));
-    return indexer ? scalar_min(kept, indexer->top_k) : kept;
+    return indexer ? scalar_min(cached, indexer->top_k) : cached;
   }
   /// Cached elements of one token in the format of the cache.
   constexpr T cached_elements() const { return shares_cache ? T(0.0) : key_value_width(); }

@@ -75,20 +75,6 @@ constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
   return a.state_bytes();
 }
 
-/// Computes kv_bytes and state_bytes of a checked model.
-template <Scalar T>
-constexpr bytes<T> cache_of_sequence(const basic_transformer<T>& m, const T& context,
-                                     const storage_format& format) {
-  return named("KV bytes", over_layers(m.layers.mixers, [&](const auto& a) {
-                 return bytes<T>(sequence_cache(a, context, format));
-               }));
-}
-template <Scalar T>
-constexpr bytes<T> state_of_sequence(const basic_transformer<T>& m) {
-  return named("state bytes", over_layers(m.layers.mixers, [](const auto& a) {
-                 return bytes<T>(sequence_state(a));
-               }));
-}
 /// Computes kv_bytes_per_token of a checked model.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,
@@ -135,7 +121,11 @@ template <Scalar T>
 constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_identity_t<T>& context,
                             const storage_format& format = number_format::bf16) {
   require_valid(format, "kv");
-  return detail::cache_of_sequence(checked(m), detail::not_negative("context", context), format);
+  checked(m);
+  detail::not_negative("context", context);
+  return named("KV bytes", detail::over_layers(m.layers.mixers, [&](const auto& a) {
+                 return bytes<T>(detail::sequence_cache(a, context, format));
+               }));
 }
 
 /// State bytes of one sequence, independent of its length: value_heads x key_dim x value_dim of
@@ -144,7 +134,10 @@ constexpr bytes<T> kv_bytes(const basic_transformer<T>& m, const std::type_ident
 /// x 128 in fp32, a convolution of 4 over 8,192 channels) have 77.27 MB.
 template <Scalar T>
 constexpr bytes<T> state_bytes(const basic_transformer<T>& m) {
-  return detail::state_of_sequence(checked(m));
+  checked(m);
+  return named("state bytes", detail::over_layers(m.layers.mixers, [](const auto& a) {
+                 return bytes<T>(detail::sequence_state(a));
+               }));
 }
 
 }  // namespace perfmodel::inline v0_3

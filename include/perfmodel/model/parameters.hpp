@@ -124,19 +124,6 @@ constexpr T mtp_parameters(const basic_transformer<T>& m) {
   return m.mtp->times * (p.total() + glue);
 }
 
-namespace detail {
-template <Scalar T>
-constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_storage& named_so) {
-  const weight_storage stored = with_block_scales(named_so);
-  const basic_parameter_count<T> p = count_parameters(m);
-  T others = p.expert_biases + p.other + p.embedding + p.head;
-  if (m.encoder) others += m.encoder->parameters;
-  return named("weight bytes",
-               p.attention * bytes_of(stored.attention) + p.linear * bytes_of(stored.linear) +
-                   p.experts * bytes_of(stored.experts) + others * bytes_of(stored.others));
-}
-}  // namespace detail
-
 /// Bytes of all weights: mixers, feed-forwards and experts each in their format, the rest
 /// (vocabulary tables, norms, biases, routers, an encoder) in `others`, 16 bits in quantised
 /// checkpoints.
@@ -144,9 +131,15 @@ constexpr bytes<T> bytes_of_weights(const basic_transformer<T>& m, const weight_
 /// Tests: Llama 3 70B in bf16 is exactly 2 bytes x parameters; gpt-oss-120b with MXFP4 experts is
 /// 60.8 GiB, as on its model card (arXiv 2508.10925, table 1).
 template <Scalar T>
-constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& stored) {
-  require_valid(stored, "weights");
-  return detail::bytes_of_weights(checked(m), stored);
+constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_storage& weights) {
+  require_valid(weights, "weights");
+  const weight_storage stored = with_block_scales(weights);
+  const basic_parameter_count<T> p = parameters(m);
+  T others = p.expert_biases + p.other + p.embedding + p.head;
+  if (m.encoder) others += m.encoder->parameters;
+  return named("weight bytes",
+               p.attention * bytes_of(stored.attention) + p.linear * bytes_of(stored.linear) +
+                   p.experts * bytes_of(stored.experts) + others * bytes_of(stored.others));
 }
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,

@@ -66,9 +66,9 @@ constexpr T causal_pairs(const T& tokens, const T& past, const T& window) {
   const T& s = detail::count("tokens", tokens);
   const T& p = detail::not_negative("past", past);
   const T& w = detail::count("window", window);
-  const T room = scalar_max(w - p, T(0.0));
-  const T partial = scalar_min(s, room);
-  return partial * p + partial * (partial + 1.0) / 2.0 + scalar_max(s - room, T(0.0)) * w;
+  const T free_window = scalar_max(w - p, T(0.0));
+  const T partial = scalar_min(s, free_window);
+  return partial * p + partial * (partial + 1.0) / 2.0 + scalar_max(s - free_window, T(0.0)) * w;
 }
 PERFMODEL_WHOLE_NUMBERS(causal_pairs)
 

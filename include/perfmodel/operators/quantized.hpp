@@ -73,10 +73,10 @@ using outlier_split = basic_outlier_split<>;
 /// Errors: share outside 0..1. Tests: share 0 is the 8-bit GEMM, share 1 the 16-bit one but for its
 /// output; FLOP do not depend on the share.
 template <Scalar T>
-constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g,
-                                                const std::type_identity_t<T>& share,
-                                                number_format narrow = number_format::int8,
-                                                number_format wide = number_format::fp16) {
+constexpr basic_outlier_split<T> split_outliers(
+    const basic_gemm<T>& g, const std::type_identity_t<T>& share,
+    number_format regular_format = number_format::int8,
+    number_format outlier_format = number_format::fp16) {
   const T& f = detail::fraction("share", share);
   const auto part = [&](const T& s, number_format in, const char* name) {
     basic_gemm<T> whole = g;
@@ -88,7 +88,8 @@ constexpr basic_outlier_split<T> split_outliers(const basic_gemm<T>& g,
     d.dram.read = s * d.dram.read;
     return d;
   };
-  basic_outlier_split<T> out{part(T(1.0 - f), narrow, "regular"), part(f, wide, "outliers")};
+  basic_outlier_split<T> out{part(T(1.0 - f), regular_format, "regular"),
+                             part(f, outlier_format, "outliers")};
   out.regular.l2 = out.regular.dram;
   out.outliers.dram.written = {};
   out.outliers.l2 = out.outliers.dram;

@@ -205,17 +205,6 @@ constexpr basic_collective_estimate<T> repeated_collective(const std::type_ident
   return e;
 }
 
-/// Message at which a ring all-reduce's latency equals its transfer time: S* = N alpha beta, from
-/// 2(N-1) alpha = 2(N-1)/N S / beta. Test: 8 ranks, 5 us, 450 GB/s: 18 MB.
-template <Scalar T>
-constexpr message_bytes<T> knee_message(int ranks, const duration<T>& alpha,
-                                        const bandwidth<T>& one_way_rate) {
-  const double n = detail::rank_count("ranks", ranks);
-  detail::not_negative("alpha", alpha);
-  return message_bytes<T>(
-      named("knee", n * alpha * detail::positive("one_way_rate", one_way_rate)));
-}
-
 }  // namespace perfmodel::inline v0_3
 
 // Memoised costs of the collectives of a service: alpha-beta pieces that give the time of any

@@ -6,8 +6,6 @@
 #include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
-#include <perfmodel/scalar/whole_numbers.hpp>  // last: defines a macro
-
 namespace perfmodel::inline v0_3 {
 
 /// SMs that NCCL's kernel occupies while it runs: one thread block for each channel, and one SM for
@@ -67,58 +65,4 @@ constexpr basic_overlap_estimate<T> overlap_with_collective(const duration<T>& c
   return e;
 }
 
-/// Time of a pipelined step of m microbatches through p stages in v chunks each, with the transfers
-/// between stages. `stage` is a stage's time for one microbatch, `transfer` the time of one
-/// boundary.
-///
-///     T = (m + (p-1)/v) stage                as pipeline_parallel_time
-///       + (p-1) transfer                     nothing hides the first microbatch's transfers
-///       + m v max(0, transfer - stage/v)     later ones hide behind the chunk before them
-///
-/// Interleaving sends v times as often. Terms: stages, bubble, exposed transfers; they add up to
-/// the time.
-/// Source: Narayanan et al., "Efficient large-scale language model training on GPU clusters", 2021,
-/// section 2.2.
-/// Leaves out: uneven stages. Errors: p, m or v below 1.
-/// Tests: 8 microbatches of 10 ms through 4 stages with 1 ms between: 113 ms; one stage sends
-/// nothing; without transfers it is pipeline_parallel_time.
-template <Scalar T>
-constexpr basic_estimate<T> pipelined_step(const duration<T>& stage, const duration<T>& transfer,
-                                           const std::type_identity_t<T>& stages,
-                                           const std::type_identity_t<T>& microbatches,
-                                           const std::type_identity_t<T>& chunks = T(1.0)) {
-  detail::not_negative("stage", stage);
-  detail::not_negative("transfer", transfer);
-  const T m = detail::count("microbatches", microbatches);
-  const T v = detail::count("chunks", chunks);
-  const T boundaries = detail::count("stages", stages) - T(1.0);
-  const T any = scalar_min(T(1.0), boundaries);
-  basic_estimate<T> e;
-  e.terms.add(limiter::compute, "stages", m * stage);
-  e.terms.add(limiter::latency, "bubble", (boundaries / v) * stage);
-  e.terms.add(
-      limiter::link, "exposed transfers",
-      boundaries * transfer + any * (m * v) * exposed_time(transfer, duration<T>(stage / v)));
-  e.limiter = e.terms.limiting();
-  e.time = named("pass", e.terms.sum());
-  return e;
-}
-
-/// Number of microbatches with activations stored on the first stage, one forward and one backward
-/// in turn: min(p, m) without interleaving, p + (p-1)/v with it (never more than m).
-/// Sources: Narayanan et al. 2021, section 2.2; Korthikanti et al., "Reducing activation
-/// recomputation", 2022, section 4.2.3.
-/// Tests: 8 stages: 8 and, in 4 chunks, 9.75; fewer microbatches than stages: all of them.
-template <Scalar T>
-constexpr T microbatches_in_flight(const T& stages, const T& microbatches,
-                                   const T& chunks = T(1.0)) {
-  const T p = detail::count("stages", stages);
-  const T v = detail::count("chunks", chunks);
-  const T more = upper(v) > 1.0 ? T((p - T(1.0)) / v) : T(0.0);
-  return scalar_min(detail::count("microbatches", microbatches), T(p + more));
-}
-PERFMODEL_WHOLE_NUMBERS(microbatches_in_flight)
-
 }  // namespace perfmodel::inline v0_3
-
-#undef PERFMODEL_WHOLE_NUMBERS

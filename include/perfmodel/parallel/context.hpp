@@ -49,7 +49,7 @@ struct basic_ring_attention_estimate {
 /// Leaves out: causal masks (which idle ranks unless blocks are striped), the read of the block
 /// from DRAM.
 /// Errors: dimensions below 1, rate not positive. Infeasible: no link, or too few ranks on it.
-/// Tests: exposed is 0 exactly from hidden_block_tokens on; one rank sends nothing.
+/// Tests: exposed is 0 from R b H_kv / (2 H_q BW) tokens a rank on; one rank sends nothing.
 template <Scalar T, class Cost = full_link>
 constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_interconnect<T>& fabric,
                                                                const flop_rate<T>& rate,
@@ -76,32 +76,6 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_inter
   e.exposed = named("exposed", (n - 1.0) * max(e.transfer - e.compute, duration<T>{}));
   e.time = named("time", n * e.compute + e.exposed);
   return e;
-}
-
-/// Tokens per rank from which the transfer is hidden: S/N >= H_kv b R / (2 H_q BW). With as many KV
-/// heads as query heads and 16-bit elements it is R / BW, whatever the hidden size.
-/// Source: Liu et al. 2023, section 3. Test: 312 TFLOP/s and 300 GB/s: 1040 tokens.
-template <Scalar T>
-constexpr T hidden_block_tokens(const flop_rate<T>& rate, const bandwidth<T>& one_way_rate,
-                                const basic_ring_attention<T>& x) {
-  const auto ridge =
-      detail::positive("rate", rate) / detail::positive("one_way_rate", one_way_rate);
-  const T share =
-      detail::count("kv_heads", x.kv_heads) / (2.0 * detail::count("query_heads", x.query_heads));
-  return share * (ridge * bytes_of(x.format) / flop);
-}
-
-/// Bytes of keys and values of one layer that a rank stores at once: its own block and the incoming
-/// one, 4 (S/N) H_kv d_h b; its own block only on one rank.
-/// Source: Liu et al. 2023, section 3. Test: twice the block that it sends.
-template <Scalar T>
-constexpr bytes<T> ring_attention_memory(const basic_ring_attention<T>& x) {
-  detail::rank_count("ranks", x.ranks);
-  const T own = detail::count("tokens", x.tokens) / T(x.ranks) * detail::count("batch", x.batch);
-  return named("blocks", (x.ranks > 1 ? 4.0 : 2.0) *
-                             (own * detail::count("kv_heads", x.kv_heads) *
-                              detail::count("head_dim", x.head_dim)) *
-                             bytes_of(x.format));
 }
 
 /// Activations that one transformer layer stores for the backward pass in 16 bits: `batch`

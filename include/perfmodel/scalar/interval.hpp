@@ -8,7 +8,7 @@ namespace perfmodel::inline v0_3 {
 /// A closed interval. Operations keep the promise "x in X and y in Y implies x op y in X op Y" up
 /// to the rounding of a double (no directed rounding: a model's uncertainty is far above one ulp).
 /// An input that stands twice in a formula is treated as two independent ones, so ranges may be
-/// wider than they need be, never narrower. A divisor must not contain 0.
+/// wider than they need be, never too small. A divisor must not contain 0.
 class interval {
  public:
   constexpr interval() = default;

@@ -106,7 +106,7 @@ constexpr T prefills_during_decode(const basic_service_terms<T>& s, const basic_
   return scalar_min(met, T(s.intervals() / p.decode_steps_per_prefill));
 }
 
-/// Mean number of other prompts that arrive for the same engine step as a particular prompt. In
+/// Mean number of other prefills that join the engine step of a given prefill. In
 /// steady state completions are random. In a run, requests of the initial burst tend to complete at
 /// the same time, and so do those that replace them.
 template <Scalar T>

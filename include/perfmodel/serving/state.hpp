@@ -17,7 +17,7 @@ struct basic_ttft_terms {
   duration<T> frontend_time{};     ///< CPU time per request, outside engine steps
   duration<T> scheduling_delay{};  ///< engine steps before the request joins one
   T scheduling_steps{};            ///< number of engine steps in `scheduling_delay`
-  T coscheduled_prefills{};        ///< other prompts prefilled in the same step
+  T coscheduled_prefills{};        ///< other prefills in the same step
   duration<T> prefill_queueing{};  ///< queueing behind the prefills of other requests
   duration<T> admission_delay{};   ///< queueing for KV memory or a batch slot
   duration<T> kv_fetch{};          ///< fetch of a cached prefix from host memory, with queueing

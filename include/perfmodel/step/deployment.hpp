@@ -51,7 +51,7 @@ struct basic_deployment {
     f(field::fraction("utilization"), s.utilization...);
     f(field::not_negative("activation_bytes"), s.activation_bytes...);
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
-    f("served_by", s.serving_engine...);
+    f("serving_engine", s.serving_engine...);
     f("limits", s.limits...);
   }
 };

@@ -227,11 +227,12 @@ constexpr feasibility memory_fits(const basic_memory_budget<T>& b, const bytes<T
   const double without_cache = upper((b.weights + b.activations + b.runtime).value());
   const double all = upper((b.weights + b.activations + b.runtime + cache).value());
   if (without_cache < usable && all <= usable) return {};
-  const char* reason = "weights and KV cache exceed the memory of a device";
+  const char* reason = "weights and KV cache exceed the usable memory of a device";
   if (upper(b.weights.value()) >= usable) {
-    reason = "weights and KV cache exceed the memory of a device, and so do the weights alone";
+    reason =
+        "weights and KV cache exceed the usable memory of a device, and so do the weights alone";
   } else if (without_cache >= usable) {
-    reason = "weights, activations and runtime leave no room for a KV cache on a device";
+    reason = "weights, activations and runtime leave no usable memory for a KV cache";
   }
   return infeasible(reason, "B", all, usable);
 }

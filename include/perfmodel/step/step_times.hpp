@@ -15,9 +15,9 @@ namespace perfmodel::inline v0_3::detail {
 /// Policy with mixed_attention_time(device, prefills, decodes): one attention kernel for both.
 template <class Policy, class T>
 concept has_mixed_kernel = requires(const Policy& policy, const basic_accelerator<T>& device,
-                                    const basic_attention_prefill<T>& prompts,
+                                    const basic_attention_prefill<T>& prefills,
                                     const basic_attention_decode<T>& decodes) {
-  policy.mixed_attention_time(device, prompts, decodes);
+  policy.mixed_attention_time(device, prefills, decodes);
 };
 
 struct no_memo {};
@@ -88,26 +88,6 @@ class operator_times {
   [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
-/// Calls visit(operator, time) for each operator; `time` is that of all its `times` runs. The
-/// inputs are checked.
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const rank_step<T>& p, operator_times<T, Policy>& times,
-                                    Visit&& visit) {
-  visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
-    const duration<T> one =
-        times.time_of(workload, [&]() -> const basic_demand<T>& { return o.demand; });
-    visit(o, duration<T>(o.times * one));
-  });
-}
-
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_operator_times(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                    const Policy& policy, Visit&& visit) {
-  const engine_formats formats = formats_of(d);
-  operator_times<T, Policy> times(d.device, policy);
-  visit_operator_times(rank_step<T>{d, i, formats}, times, visit);
-}
-
 /// Calls visit(operator, time) for each element-wise kernel that policy.elementwise_kernels
 /// includes.
 template <Scalar T, class Policy, class Visit>
@@ -122,14 +102,6 @@ constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Polic
       visit(o, duration<T>(times * policy.elementwise_kernel_time(p.replica.device, k, w)));
     });
   }
-}
-
-template <Scalar T, class Policy, class Visit>
-constexpr void visit_elementwise_kernel_times(const basic_deployment<T>& d,
-                                              const basic_iteration<T>& i, const Policy& policy,
-                                              Visit&& visit) {
-  const engine_formats formats = formats_of(d);
-  visit_elementwise_kernel_times(rank_step<T>{d, i, formats}, policy, visit);
 }
 
 }  // namespace perfmodel::inline v0_3::detail
@@ -242,13 +214,6 @@ constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& poli
   }
 }
 
-template <Scalar T, class Policy>
-constexpr duration<T> cpu_time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                       const Policy& policy) {
-  const engine_formats formats = formats_of(d);
-  return cpu_time_of_step(rank_step<T>{d, i, formats}, policy);
-}
-
 /// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
 template <Scalar T, class Policy>
 constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
@@ -270,6 +235,43 @@ struct step_times {
       : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
 };
 
+/// Kernel times of a step by operator class. `work`, if given, adds up its FLOP and bytes; without
+/// it, demands are computed for rooflines only.
+template <Scalar T, class Policy, class Cost, class... Work>
+constexpr std::array<duration<T>, 4> kernel_times(const rank_step<T>& p, const Policy& policy,
+                                                  step_times<T, Policy, Cost>& times,
+                                                  Work&... work) {
+  std::array<duration<T>, 4> by_class{};
+  const auto add = [&](const auto& o, const duration<T>& all) {
+    (work.add(o), ...);
+    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, all);
+  };
+  if constexpr (sizeof...(Work) > 0) {
+    visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
+      const auto demand = [&]() -> const basic_demand<T>& { return o.demand; };
+      add(o, duration<T>(o.times * times.operators.time_of(workload, demand)));
+    });
+  } else {
+    visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
+      add(o, duration<T>(o.times * times.operators.time_of(workload, [&] {
+            return demand_of(valid_operator{workload});
+          })));
+    });
+  }
+  visit_elementwise_kernel_times(p, policy, add);
+  for (duration<T>& t : by_class) t = time_under_policy(t, policy);
+  return by_class;
+}
+
+/// Communication of a step, with the wait for the last rank.
+template <Scalar T, class Policy, class Cost>
+constexpr duration<T> link_time(const rank_step<T>& p, const Policy& policy,
+                                step_times<T, Policy, Cost>& times) {
+  return time_under_policy(
+      duration<T>(communication_of_step(p, times.links) + rank_wait_of_step(p.replica, policy)),
+      policy);
+}
+
 /// Prediction of a step with checked inputs.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
@@ -277,17 +279,10 @@ constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
                                                step_times<T, Policy, Cost>& times) {
   const rank_step<T> p{d, i, times.formats};
   demand_sum<T> sum;
-  std::array<duration<T>, 4> by_class{};
-  const auto add = [&](const basic_operator<T>& o, const duration<T>& time) {
-    sum.add(o);
-    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, time);
-  };
-  visit_operator_times(p, times.operators, add);
-  visit_elementwise_kernel_times(p, policy, add);
+  const std::array<duration<T>, 4> by_class = kernel_times(p, policy, times, sum);
   basic_estimate<T> e;
   duration<T> on_chip{};
   for (std::size_t c = 0; c < by_class.size(); ++c) {
-    by_class[c] = time_under_policy(by_class[c], policy);
     const char* name = name_of(static_cast<operator_class>(c));
     if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
     on_chip += by_class[c];
@@ -297,9 +292,7 @@ constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
   on_chip += host;
   const basic_step_demand<T> s = sum.step_demand_on(d.device);
   const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
-  const duration<T> communication = time_under_policy(
-      duration<T>(communication_of_step(p, times.links) + rank_wait_of_step(d, policy)), policy);
-  add_communication(e, on_chip, s, memory, duration<T>{}, communication);
+  add_communication(e, on_chip, s, memory, duration<T>{}, link_time(p, policy, times));
   return e;
 }
 
@@ -320,22 +313,10 @@ constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_ite
         .time;  // a scalar that records formulas needs the breakdown
   } else {
     const rank_step<T> p{d, i, times.formats};
-    std::array<duration<T>, 4> by_class{};
-    const auto add = [&](operator_class c, const duration<T>& all) {
-      by_class[static_cast<std::size_t>(c)] += all;
-    };
-    visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
-      add(o.kind, o.times * times.operators.time_of(
-                                workload, [&] { return demand_of(valid_operator{workload}); }));
-    });
-    visit_elementwise_kernel_times(
-        p, policy, [&](const basic_operator<T>& o, const duration<T>& all) { add(o.kind, all); });
     duration<T> time{};
-    for (const duration<T>& kernels : by_class) time += time_under_policy(kernels, policy);
+    for (const duration<T>& kernels : kernel_times(p, policy, times)) time += kernels;
     time += cpu_time_of_step(p, policy);
-    const duration<T> waiting = rank_wait_of_step(d, policy);
-    return time +
-           time_under_policy(duration<T>(communication_of_step(p, times.links) + waiting), policy);
+    return time + link_time(p, policy, times);
   }
 }
 

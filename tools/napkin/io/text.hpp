@@ -134,7 +134,7 @@ inline constexpr std::size_t terminal_columns = 100;
 /// Drops columns, in the order of their headers in `expendable`, until the table fits a terminal.
 /// Returns whether any was dropped.
 inline bool drop_columns(table_rows& rows, std::string& align,
-                         std::initializer_list<std::string_view> expendable) {
+                         const std::vector<std::string_view>& expendable) {
   const auto fits = [&] {
     const std::string text = table(rows, align);
     std::size_t longest = 0, begin = 0;

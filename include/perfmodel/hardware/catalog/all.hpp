@@ -24,7 +24,8 @@ inline constexpr auto accelerators =
            apple_accelerators, jetson_accelerators, groq_accelerators, cerebras_accelerators,
            rubin_accelerators);
 
-/// The accelerator of that key, or that the name means, or nullptr.
+/// The accelerator of that key or name, or nullptr. A row of product_names is needed only for names
+/// that differ from the key.
 /// Test: find_accelerator("h100_sxm") and find_accelerator("NVIDIA H100 80GB HBM3") are &h100_sxm,
 /// find_accelerator("h101") is nullptr.
 constexpr const accelerator* find_accelerator(std::string_view name) {
@@ -32,6 +33,14 @@ constexpr const accelerator* find_accelerator(std::string_view name) {
     for (const accelerator_entry& e : accelerators) {
       if (key == e.key) return e.spec;
     }
+  }
+  const naming::spoken_name said = naming::parsed_name(name);
+  if (said.product.view().empty()) return nullptr;
+  for (const accelerator_entry& e : accelerators) {
+    const naming::spoken_name own = naming::parsed_name(e.key);
+    if (own.product.view() == said.product.view() && own.form.view() == said.form.view() &&
+        own.gigabytes == said.gigabytes)
+      return e.spec;
   }
   return nullptr;
 }

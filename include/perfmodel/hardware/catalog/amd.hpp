@@ -123,39 +123,27 @@ inline constexpr accelerator mi350x{
 };
 
 /// MI355X: MI350X at a higher clock and power.
-inline constexpr accelerator mi355x{
-    .name = "mi355x",
-    .vendor = "AMD",
-    .architecture = chip_architecture::cdna4,
-    .sms = {256.0, sources::rocm_table},
-    .matrix = {.peak = {.fp64 = {78.6 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp32 = {157.3 * TFLOP_per_s, sources::mi355x_brochure},
-                        .bf16 = {2516.6 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp16 = {2516.6 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp8 = {5033.2 * TFLOP_per_s, sources::mi355x_brochure},
-                        .int8 = {5033.2 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp4 = {10066.3 * TFLOP_per_s, sources::mi355x_brochure}},
-               .clock = {2.4 * GHz, sources::mi355x_brochure},
-               .flop_per_clock = {4096.0 * flop, sources::cdna4_paper}},
-    .vector = {.peak = {.fp64 = {78.6 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp32 = {157.3 * TFLOP_per_s, sources::mi355x_brochure},
-                        .fp16 = {157.3 * TFLOP_per_s, sources::mi355x_brochure}},
-               .clock = {2.4 * GHz, sources::mi355x_brochure},
-               .flop_per_clock = {256.0 * flop, sources::cdna4_paper}},
-    .registers = {.capacity = {256.0 * 512.0 * KiB, sources::rocm_table}},
-    .shared = {.capacity = {256.0 * 160.0 * KiB, sources::rocm_table},
-               .bandwidth = {per_clock(256, 256, 2.4 * GHz), sources::cdna4_lds}},
-    .l2 = {.capacity = {8.0 * 4.0 * MiB, sources::rocm_table},
-           .bandwidth = {per_clock(8 * 16, 128, 2.4 * GHz), sources::cdna4_l2}},
-    .dram = {.capacity = {288.0 * GiB, sources::amd_gib},
-             .bandwidth = {8.0 * TB_per_s, sources::mi355x_brochure}},
-    .fabric = {.kind = link_kind::infinity_fabric,
-               .bandwidth = {7.0 * one_way(two_way_bandwidth<>(153.6 * GB_per_s)),
-                             sources::mi350_links},
-               .ranks = 8},
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {1400.0 * watt, sources::mi355x_brochure},
-};
+inline constexpr accelerator mi355x = [] {
+  accelerator a = mi350x;
+  a.name = "mi355x";
+  a.matrix.peak = {.fp64 = {78.6 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp32 = {157.3 * TFLOP_per_s, sources::mi355x_brochure},
+                   .bf16 = {2516.6 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp16 = {2516.6 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp8 = {5033.2 * TFLOP_per_s, sources::mi355x_brochure},
+                   .int8 = {5033.2 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp4 = {10066.3 * TFLOP_per_s, sources::mi355x_brochure}};
+  a.matrix.clock = {2.4 * GHz, sources::mi355x_brochure};
+  a.vector.peak = {.fp64 = {78.6 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp32 = {157.3 * TFLOP_per_s, sources::mi355x_brochure},
+                   .fp16 = {157.3 * TFLOP_per_s, sources::mi355x_brochure}};
+  a.vector.clock = {2.4 * GHz, sources::mi355x_brochure};
+  a.shared.bandwidth = {per_clock(256, 256, 2.4 * GHz), sources::cdna4_lds};
+  a.l2.bandwidth = {per_clock(8 * 16, 128, 2.4 * GHz), sources::cdna4_l2};
+  a.dram.bandwidth = {8.0 * TB_per_s, sources::mi355x_brochure};
+  a.tdp = {1400.0 * watt, sources::mi355x_brochure};
+  return a;
+}();
 
 inline constexpr std::array amd_accelerators{
     accelerator_entry{mi210, "AMD Instinct MI210"},

@@ -56,4 +56,16 @@ constexpr bandwidth<> pcie_one_way(double lanes, frequency<> transfers) {
   return lanes * 128.0 / 130.0 / 8.0 * byte * transfers;
 }
 
+/// NVLink through switches that reduce, by its printed rate in both directions and its GPUs.
+constexpr interconnect nvlink_switched(bandwidth<> both_directions, const source& from, int ranks) {
+  return {.kind = link_kind::nvlink,
+          .bandwidth = {one_way(two_way_bandwidth<>(both_directions)), from},
+          .ranks = ranks,
+          .in_network_reduction = true};
+}
+/// PCIe x16 to the peers of a card. Its ranks are assumed: the eight cards of a common server.
+constexpr interconnect pcie_peers(frequency<> transfers, const source& from) {
+  return {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, transfers), from}, .ranks = 8};
+}
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -114,7 +114,7 @@ constexpr std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
-constexpr spoken_name taken_apart(std::string_view name) {
+constexpr spoken_name parsed_name(std::string_view name) {
   short_text text;
   for (const char c : name) text.add(lower(c));
   spoken_name said;
@@ -140,7 +140,7 @@ constexpr spoken_name taken_apart(std::string_view name) {
 /// Test: "NVIDIA H100 80GB HBM3" is h100_sxm, "A100-PCIE-40GB" a100_pcie_40gb, "RTX 4090 D"
 /// nothing.
 constexpr std::string_view accelerator_key(std::string_view name) {
-  const naming::spoken_name said = naming::taken_apart(name);
+  const naming::spoken_name said = naming::parsed_name(name);
   for (const product_name& p : product_names) {
     const bool form = said.form.view().empty() || said.form.view() == p.form;
     const bool size = said.gigabytes == 0 || p.gigabytes == 0 || said.gigabytes == p.gigabytes;
@@ -172,7 +172,7 @@ constexpr int distance(std::string_view a, std::string_view b) {
 /// Instinct.
 constexpr std::array<std::string_view, 3> related_accelerators(std::string_view name) {
   std::array<std::string_view, 3> found{};
-  const naming::spoken_name said = naming::taken_apart(name);
+  const naming::spoken_name said = naming::parsed_name(name);
   const std::string_view product = said.product.view();
   if (product.empty()) return found;
   for (const absent_product& p : absent_products) {

@@ -35,9 +35,7 @@ inline constexpr accelerator l4{
            .latency = {276.5 / (2.04 * GHz), sources::l4_cycles}},
     .dram = {.capacity = {23034.0 * MiB, sources::driver_memory},
              .bandwidth = {300.0 * GB_per_s, sources::l4_sheet}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(16.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {72.0 * watt, sources::l4_sheet},
     .price = {0.7992 * usd_per_hour, sources::techbytes_prices},
@@ -73,9 +71,7 @@ inline constexpr accelerator l40s{
     .dram = {.capacity = {46068.0 * MiB, sources::driver_memory},
              .bandwidth = {864.0 * GB_per_s, sources::l40s_table},
              .latency = {253.8 * ns, sources::l40s_chase}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(16.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {350.0 * watt, sources::l40s_table},
     .price = {1.9512 * usd_per_hour, sources::techbytes_prices},
@@ -108,9 +104,7 @@ inline constexpr accelerator rtx_4090{
     .l2 = {.capacity = {72.0 * MiB, sources::rtx_4090_table}},
     .dram = {.capacity = {24564.0 * MiB, sources::rtx_4090_driver},
              .bandwidth = {1008.0 * GB_per_s, sources::ada_summary}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(16.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {450.0 * watt, sources::ada_summary},
     .price = {0.34 * usd_per_hour, sources::rtx_4090_price},

@@ -73,9 +73,7 @@ inline constexpr accelerator a100_pcie_80gb = [] {
   a.name = "a100_pcie_80gb";
   a.dram.capacity = {81920.0 * MiB, sources::a100_pcie_memory};
   a.dram.bandwidth = {1935.0 * GB_per_s, sources::a100_guide};
-  a.fabric = {.kind = link_kind::pcie,
-              .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
-              .ranks = 8};  // assumed: the cards of a common server
+  a.fabric = pcie_peers(16.0 * GHz, sources::pcie);
   a.tdp = {300.0 * watt, sources::a100_guide};
   a.price = {};
   return a;
@@ -111,133 +109,54 @@ inline constexpr source ga102_memory{basis::assumed, "what nvidia-smi commonly s
 // clang-format on
 }  // namespace sources
 
+/// A GA102 card by its table: SMs, clock, FLOP per clock and SM with FP32 accumulation, memory and
+/// power. Its peers are reached over PCIe; `ranks` is assumed: the cards of a common server.
+constexpr accelerator ga102_card(const char* name, const source& table, double sms, double ghz,
+                                 double flop_per_clock, double driver_mib, bandwidth<> dram,
+                                 double watts) {
+  const auto rate = [&](double per_clock_and_sm, const source& from) {
+    return fact<flop_rate<>>{sms * per_clock_and_sm * ghz * GFLOP_per_s, from};
+  };
+  return {
+      .name = name,
+      .vendor = "NVIDIA",
+      .architecture = chip_architecture::ampere_rtx,
+      .sms = {sms, table},
+      .matrix = {.peak = {.tf32 = rate(flop_per_clock / 2.0, sources::ga102_ladder),
+                          .bf16 = rate(flop_per_clock, sources::ga102_ladder),
+                          .fp16 = rate(flop_per_clock, sources::ga102_ladder),
+                          .int8 = rate(2048.0, sources::ga102_ladder),
+                          .int4 = rate(4096.0, sources::ga102_ladder)},
+                 .clock = {ghz * GHz, table},
+                 .flop_per_clock = {flop_per_clock * flop, sources::flop_per_clock}},
+      .vector = {.peak = {.fp64 = rate(4.0, sources::fp32_over_64),
+                          .fp32 = rate(256.0, table),
+                          .bf16 = rate(256.0, sources::same_as_fp32),
+                          .fp16 = rate(256.0, sources::same_as_fp32)},
+                 .clock = {ghz * GHz, table},
+                 .flop_per_clock = {256.0 * flop, sources::lanes}},
+      .registers = {.capacity = {sms * 256.0 * KiB, sources::cuda_guide}},
+      .shared = {.capacity = {sms * 100.0 * KiB, sources::cuda_guide},
+                 .bandwidth = {per_clock(sms, 128, ghz * GHz), sources::shared_banks}},
+      .l2 = {.capacity = {6.0 * MiB, table}},
+      .dram = {.capacity = {driver_mib * MiB, sources::ga102_memory}, .bandwidth = {dram, table}},
+      .fabric = pcie_peers(16.0 * GHz, sources::pcie),
+      .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
+      .tdp = {watts * watt, table}};
+}
+
 /// A10. A10G, which AWS rents out, is another product with 70 TFLOP/s.
-inline constexpr accelerator a10{
-    .name = "a10",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_rtx,
-    .sms = {72.0, sources::a10_table},
-    .matrix = {.peak = {.tf32 = {72.0 * 512.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .bf16 = {72.0 * 1024.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .fp16 = {72.0 * 1024.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .int8 = {72.0 * 2048.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .int4 = {72.0 * 4096.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder}},
-               .clock = {1.695 * GHz, sources::a10_table},
-               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {72.0 * 4.0 * 1.695 * GFLOP_per_s, sources::fp32_over_64},
-                        .fp32 = {72.0 * 256.0 * 1.695 * GFLOP_per_s, sources::a10_table},
-                        .bf16 = {72.0 * 256.0 * 1.695 * GFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {72.0 * 256.0 * 1.695 * GFLOP_per_s, sources::same_as_fp32}},
-               .clock = {1.695 * GHz, sources::a10_table},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {72.0 * 256.0 * KiB, sources::cuda_guide}},
-    .shared = {.capacity = {72.0 * 100.0 * KiB, sources::cuda_guide},
-               .bandwidth = {per_clock(72, 128, 1.695 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {6.0 * MiB, sources::a10_table}},
-    .dram = {.capacity = {23028.0 * MiB, sources::ga102_memory},
-             .bandwidth = {600.0 * GB_per_s, sources::a10_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
-    .tdp = {150.0 * watt, sources::a10_table},
-};
-
+inline constexpr accelerator a10 =
+    ga102_card("a10", sources::a10_table, 72, 1.695, 1024, 23028, 600.0 * GB_per_s, 150);
 /// A40. Two cards can be bridged with NVLink, see alternatives.hpp.
-inline constexpr accelerator a40{
-    .name = "a40",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_rtx,
-    .sms = {84.0, sources::a40_table},
-    .matrix = {.peak = {.tf32 = {84.0 * 512.0 * 1.74 * GFLOP_per_s, sources::ga102_ladder},
-                        .bf16 = {84.0 * 1024.0 * 1.74 * GFLOP_per_s, sources::ga102_ladder},
-                        .fp16 = {84.0 * 1024.0 * 1.74 * GFLOP_per_s, sources::ga102_ladder},
-                        .int8 = {84.0 * 2048.0 * 1.74 * GFLOP_per_s, sources::ga102_ladder},
-                        .int4 = {84.0 * 4096.0 * 1.74 * GFLOP_per_s, sources::ga102_ladder}},
-               .clock = {1.74 * GHz, sources::a40_table},
-               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {84.0 * 4.0 * 1.74 * GFLOP_per_s, sources::fp32_over_64},
-                        .fp32 = {84.0 * 256.0 * 1.74 * GFLOP_per_s, sources::a40_table},
-                        .bf16 = {84.0 * 256.0 * 1.74 * GFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {84.0 * 256.0 * 1.74 * GFLOP_per_s, sources::same_as_fp32}},
-               .clock = {1.74 * GHz, sources::a40_table},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {84.0 * 256.0 * KiB, sources::cuda_guide}},
-    .shared = {.capacity = {84.0 * 100.0 * KiB, sources::cuda_guide},
-               .bandwidth = {per_clock(84, 128, 1.74 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {6.0 * MiB, sources::a40_table}},
-    .dram = {.capacity = {46068.0 * MiB, sources::ga102_memory},
-             .bandwidth = {696.0 * GB_per_s, sources::a40_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
-    .tdp = {300.0 * watt, sources::a40_table},
-};
-
+inline constexpr accelerator a40 =
+    ga102_card("a40", sources::a40_table, 84, 1.74, 1024, 46068, 696.0 * GB_per_s, 300);
 /// RTX A6000. Two cards can be bridged with NVLink, see alternatives.hpp.
-inline constexpr accelerator rtx_a6000{
-    .name = "rtx_a6000",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_rtx,
-    .sms = {84.0, sources::a6000_table},
-    .matrix = {.peak = {.tf32 = {84.0 * 512.0 * 1.8 * GFLOP_per_s, sources::ga102_ladder},
-                        .bf16 = {84.0 * 1024.0 * 1.8 * GFLOP_per_s, sources::ga102_ladder},
-                        .fp16 = {84.0 * 1024.0 * 1.8 * GFLOP_per_s, sources::ga102_ladder},
-                        .int8 = {84.0 * 2048.0 * 1.8 * GFLOP_per_s, sources::ga102_ladder},
-                        .int4 = {84.0 * 4096.0 * 1.8 * GFLOP_per_s, sources::ga102_ladder}},
-               .clock = {1.8 * GHz, sources::a6000_table},
-               .flop_per_clock = {1024.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {84.0 * 4.0 * 1.8 * GFLOP_per_s, sources::fp32_over_64},
-                        .fp32 = {84.0 * 256.0 * 1.8 * GFLOP_per_s, sources::a6000_table},
-                        .bf16 = {84.0 * 256.0 * 1.8 * GFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {84.0 * 256.0 * 1.8 * GFLOP_per_s, sources::same_as_fp32}},
-               .clock = {1.8 * GHz, sources::a6000_table},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {84.0 * 256.0 * KiB, sources::cuda_guide}},
-    .shared = {.capacity = {84.0 * 100.0 * KiB, sources::cuda_guide},
-               .bandwidth = {per_clock(84, 128, 1.8 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {6.0 * MiB, sources::a6000_table}},
-    .dram = {.capacity = {49140.0 * MiB, sources::ga102_memory},
-             .bandwidth = {768.0 * GB_per_s, sources::a6000_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
-    .tdp = {300.0 * watt, sources::a6000_table},
-};
-
+inline constexpr accelerator rtx_a6000 =
+    ga102_card("rtx_a6000", sources::a6000_table, 84, 1.8, 1024, 49140, 768.0 * GB_per_s, 300);
 /// GeForce RTX 3090. Floating-point peaks with FP32 accumulation: half rate on GeForce.
-inline constexpr accelerator rtx_3090{
-    .name = "rtx_3090",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_rtx,
-    .sms = {82.0, sources::rtx_3090_table},
-    .matrix = {.peak = {.tf32 = {82.0 * 256.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .bf16 = {82.0 * 512.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .fp16 = {82.0 * 512.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .int8 = {82.0 * 2048.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder},
-                        .int4 = {82.0 * 4096.0 * 1.695 * GFLOP_per_s, sources::ga102_ladder}},
-               .clock = {1.695 * GHz, sources::rtx_3090_table},
-               .flop_per_clock = {512.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {82.0 * 4.0 * 1.695 * GFLOP_per_s, sources::fp32_over_64},
-                        .fp32 = {82.0 * 256.0 * 1.695 * GFLOP_per_s, sources::rtx_3090_table},
-                        .bf16 = {82.0 * 256.0 * 1.695 * GFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {82.0 * 256.0 * 1.695 * GFLOP_per_s, sources::same_as_fp32}},
-               .clock = {1.695 * GHz, sources::rtx_3090_table},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {82.0 * 256.0 * KiB, sources::cuda_guide}},
-    .shared = {.capacity = {82.0 * 100.0 * KiB, sources::cuda_guide},
-               .bandwidth = {per_clock(82, 128, 1.695 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {6.0 * MiB, sources::rtx_3090_table}},
-    .dram = {.capacity = {24576.0 * MiB, sources::ga102_memory},
-             .bandwidth = {936.0 * GB_per_s, sources::rtx_3090_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
-    .tdp = {350.0 * watt, sources::rtx_3090_table},
-};
+inline constexpr accelerator rtx_3090 =
+    ga102_card("rtx_3090", sources::rtx_3090_table, 82, 1.695, 512, 24576, 936.0 * GB_per_s, 350);
 
 inline constexpr std::array ampere_rtx_accelerators{
     accelerator_entry{a10, "NVIDIA A10"},

@@ -30,52 +30,40 @@ inline constexpr accelerator jetson_orin_nano_8gb{
     .tdp = {15.0 * watt, sources::jetson_modules},
 };
 
+/// A Jetson Orin by its SMs, clock, memory and power.
+constexpr accelerator jetson_orin(const char* name, double sms, const source& sms_from, double ghz,
+                                  const source& clock_from, double gib, double bus_bits,
+                                  double watts) {
+  const auto rate = [&](double per_clock_and_sm, const source& from) {
+    return fact<flop_rate<>>{sms * per_clock_and_sm * ghz * GFLOP_per_s, from};
+  };
+  accelerator a = jetson_orin_nano_8gb;
+  a.name = name;
+  a.sms = {sms, sms_from};
+  a.matrix.peak = {.tf32 = rate(1024.0, sources::half_of_bf16),
+                   .bf16 = rate(2048.0, sources::orin_tensor),
+                   .fp16 = rate(2048.0, sources::orin_tensor),
+                   .int8 = rate(4096.0, sources::orin_tensor_int8)};
+  a.vector.peak = {.fp32 = rate(256.0, sources::orin_lanes),
+                   .bf16 = rate(256.0, sources::orin_bfloat),
+                   .fp16 = rate(512.0, sources::orin_half)};
+  a.matrix.clock = a.vector.clock = {ghz * GHz, clock_from};
+  a.registers.capacity = {sms * 256.0 * KiB, sources::cuda_guide};
+  a.dram = {.capacity = {gib * GiB, sources::jetson_memory},
+            .bandwidth = {bandwidth_from_bus(bus_bits, 6.4 * GHz), sources::jetson_pins}};
+  a.tdp = {watts * watt, sources::jetson_modules};
+  return a;
+}
 /// Jetson Orin NX 16 GB.
-inline constexpr accelerator jetson_orin_nx_16gb{
-    .name = "jetson_orin_nx_16gb",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_orin,
-    .sms = {8.0, sources::jetson_modules},
-    .matrix = {.peak = {.tf32 = {8.0 * 1024.0 * 0.918 * GFLOP_per_s, sources::half_of_bf16},
-                        .bf16 = {8.0 * 2048.0 * 0.918 * GFLOP_per_s, sources::orin_tensor},
-                        .fp16 = {8.0 * 2048.0 * 0.918 * GFLOP_per_s, sources::orin_tensor},
-                        .int8 = {8.0 * 4096.0 * 0.918 * GFLOP_per_s, sources::orin_tensor_int8}},
-               .clock = {918.0 * MHz, sources::orin_nx_clock},
-               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp32 = {8.0 * 256.0 * 0.918 * GFLOP_per_s, sources::orin_lanes},
-                        .bf16 = {8.0 * 256.0 * 0.918 * GFLOP_per_s, sources::orin_bfloat},
-                        .fp16 = {8.0 * 512.0 * 0.918 * GFLOP_per_s, sources::orin_half}},
-               .clock = {918.0 * MHz, sources::orin_nx_clock},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {8.0 * 256.0 * KiB, sources::cuda_guide}},
-    .dram = {.capacity = {16.0 * GiB, sources::jetson_memory},
-             .bandwidth = {bandwidth_from_bus(128.0, 6.4 * GHz), sources::jetson_pins}},
-    .tdp = {25.0 * watt, sources::jetson_modules},
-};
-
+inline constexpr accelerator jetson_orin_nx_16gb = jetson_orin(
+    "jetson_orin_nx_16gb", 8, sources::jetson_modules, 0.918, sources::orin_nx_clock, 16, 128, 25);
 /// Jetson AGX Orin 64 GB.
-inline constexpr accelerator jetson_agx_orin_64gb{
-    .name = "jetson_agx_orin_64gb",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::ampere_orin,
-    .sms = {16.0, sources::orin_brief},
-    .matrix = {.peak = {.tf32 = {16.0 * 1024.0 * 1.3 * GFLOP_per_s, sources::half_of_bf16},
-                        .bf16 = {16.0 * 2048.0 * 1.3 * GFLOP_per_s, sources::orin_tensor},
-                        .fp16 = {16.0 * 2048.0 * 1.3 * GFLOP_per_s, sources::orin_tensor},
-                        .int8 = {16.0 * 4096.0 * 1.3 * GFLOP_per_s, sources::orin_tensor_int8}},
-               .clock = {1.3 * GHz, sources::orin_brief},
-               .flop_per_clock = {2048.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp32 = {16.0 * 256.0 * 1.3 * GFLOP_per_s, sources::orin_lanes},
-                        .bf16 = {16.0 * 256.0 * 1.3 * GFLOP_per_s, sources::orin_bfloat},
-                        .fp16 = {16.0 * 512.0 * 1.3 * GFLOP_per_s, sources::orin_half}},
-               .clock = {1.3 * GHz, sources::orin_brief},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {16.0 * 256.0 * KiB, sources::cuda_guide}},
-    .l2 = {.capacity = {4.0 * MiB, sources::orin_brief}},
-    .dram = {.capacity = {64.0 * GiB, sources::jetson_memory},
-             .bandwidth = {bandwidth_from_bus(256.0, 6.4 * GHz), sources::jetson_pins}},
-    .tdp = {60.0 * watt, sources::jetson_modules},
-};
+inline constexpr accelerator jetson_agx_orin_64gb = [] {
+  accelerator a = jetson_orin("jetson_agx_orin_64gb", 16, sources::orin_brief, 1.3,
+                              sources::orin_brief, 64, 256, 60);
+  a.l2.capacity = {4.0 * MiB, sources::orin_brief};
+  return a;
+}();
 
 /// Jetson Thor (T5000).
 inline constexpr accelerator jetson_thor{

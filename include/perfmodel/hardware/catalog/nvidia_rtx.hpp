@@ -32,46 +32,37 @@ inline constexpr accelerator rtx_5080{
     .l2 = {.capacity = {64.0 * MiB, sources::rtx_5080_whitepaper}},
     .dram = {.capacity = {16303.0 * MiB, sources::rtx_5080_driver},
              .bandwidth = {960.0 * GB_per_s, sources::rtx_5080_whitepaper}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(32.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {360.0 * watt, sources::rtx_5080_whitepaper},
 };
 
 /// GeForce RTX 5090. Floating-point peaks with FP32 accumulation: half rate on GeForce.
-inline constexpr accelerator rtx_5090{
-    .name = "rtx_5090",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::blackwell_rtx,
-    .sms = {170.0, sources::rtx_5090_table},
-    .matrix = {.peak = {.tf32 = {104.8 * TFLOP_per_s, sources::rtx_ladder},
-                        .bf16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
-                        .fp16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
-                        .fp8 = {419.0 * TFLOP_per_s, sources::rtx_ladder},
-                        .int8 = {838.0 * TFLOP_per_s, sources::rtx_ladder},
-                        .fp4 = {1676.0 * TFLOP_per_s, sources::rtx_ladder}},
-               .clock = {2.407 * GHz, sources::rtx_5090_table},
-               .flop_per_clock = {512.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {104.8 / 64.0 * TFLOP_per_s, sources::fp32_over_64},
-                        .fp32 = {104.8 * TFLOP_per_s, sources::rtx_5090_table},
-                        .bf16 = {104.8 * TFLOP_per_s, sources::same_as_fp32},
-                        .fp16 = {104.8 * TFLOP_per_s, sources::same_as_fp32}},
-               .clock = {2.407 * GHz, sources::rtx_5090_table},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {170.0 * 256.0 * KiB, sources::cuda_guide}},
-    .shared = {.capacity = {170.0 * 100.0 * KiB, sources::cuda_guide},
-               .bandwidth = {per_clock(170, 128, 2.407 * GHz), sources::shared_banks}},
-    .l2 = {.capacity = {96.0 * MiB, sources::rtx_5090_table}},
-    .dram = {.capacity = {32607.0 * MiB, sources::rtx_5090_driver},
-             .bandwidth = {1792.0 * GB_per_s, sources::rtx_5090_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {575.0 * watt, sources::rtx_5090_table},
-    .price = {0.69 * usd_per_hour, sources::runpod_prices},
-};
+inline constexpr accelerator rtx_5090 = [] {
+  accelerator a = rtx_5080;
+  a.name = "rtx_5090";
+  a.sms = {170.0, sources::rtx_5090_table};
+  a.matrix.peak = {.tf32 = {104.8 * TFLOP_per_s, sources::rtx_ladder},
+                   .bf16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
+                   .fp16 = {209.5 * TFLOP_per_s, sources::rtx_ladder},
+                   .fp8 = {419.0 * TFLOP_per_s, sources::rtx_ladder},
+                   .int8 = {838.0 * TFLOP_per_s, sources::rtx_ladder},
+                   .fp4 = {1676.0 * TFLOP_per_s, sources::rtx_ladder}};
+  a.matrix.clock = a.vector.clock = {2.407 * GHz, sources::rtx_5090_table};
+  a.vector.peak = {.fp64 = {104.8 / 64.0 * TFLOP_per_s, sources::fp32_over_64},
+                   .fp32 = {104.8 * TFLOP_per_s, sources::rtx_5090_table},
+                   .bf16 = {104.8 * TFLOP_per_s, sources::same_as_fp32},
+                   .fp16 = {104.8 * TFLOP_per_s, sources::same_as_fp32}};
+  a.registers.capacity = {170.0 * 256.0 * KiB, sources::cuda_guide};
+  a.shared = {.capacity = {170.0 * 100.0 * KiB, sources::cuda_guide},
+              .bandwidth = {per_clock(170, 128, 2.407 * GHz), sources::shared_banks}};
+  a.l2.capacity = {96.0 * MiB, sources::rtx_5090_table};
+  a.dram = {.capacity = {32607.0 * MiB, sources::rtx_5090_driver},
+            .bandwidth = {1792.0 * GB_per_s, sources::rtx_5090_table}};
+  a.tdp = {575.0 * watt, sources::rtx_5090_table};
+  a.price = {0.69 * usd_per_hour, sources::runpod_prices};
+  return a;
+}();
 
 inline constexpr std::array rtx_accelerators{
     accelerator_entry{rtx_5080, "NVIDIA GeForce RTX 5080"},
@@ -117,59 +108,44 @@ inline constexpr accelerator rtx_pro_6000{
     .l2 = {.capacity = {128.0 * MiB, sources::rtx_pro_query}},
     .dram = {.capacity = {97887.0 * MiB, sources::system_specs_memory},
              .bandwidth = {1597.0 * GB_per_s, sources::rtx_pro_page}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(32.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {600.0 * watt, sources::rtx_pro_news},
     .price = {1.69 * usd_per_hour, sources::runpod_2026},
 };
 
-/// RTX PRO 6000 Blackwell, Workstation Edition: faster memory and clock than the Server Edition.
-inline constexpr accelerator rtx_pro_6000_workstation = [] {
+/// An edition with faster memory than the Server Edition, by its clock and power.
+constexpr accelerator rtx_pro_6000_edition(const char* name, double ghz, const source& clock,
+                                           double watts, const source& power) {
+  const auto rate = [&](double per_clock_and_sm, const source& from) {
+    return fact<flop_rate<>>{188.0 * per_clock_and_sm * ghz * GFLOP_per_s, from};
+  };
   accelerator a = rtx_pro_6000;
-  a.name = "rtx_pro_6000_workstation";
-  a.matrix.peak = {.tf32 = {188.0 * 512.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .bf16 = {188.0 * 1024.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp16 = {188.0 * 1024.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp8 = {188.0 * 2048.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .int8 = {188.0 * 2048.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp4 = {188.0 * 4096.0 * 2.617 * GFLOP_per_s, sources::rtx_pro_ladder}};
-  a.matrix.clock = {2.617 * GHz, sources::rtx_pro_workstation_clock};
-  a.vector.peak = {.fp64 = {188.0 * 4.0 * 2.617 * GFLOP_per_s, sources::sms_times_clock},
-                   .fp32 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::sms_times_clock},
-                   .bf16 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::same_as_fp32},
-                   .fp16 = {188.0 * 256.0 * 2.617 * GFLOP_per_s, sources::same_as_fp32}};
-  a.vector.clock = {2.617 * GHz, sources::rtx_pro_workstation_clock};
-  a.shared.bandwidth = {per_clock(188, 128, 2.617 * GHz), sources::shared_banks};
+  a.name = name;
+  a.matrix.peak = {.tf32 = rate(512.0, sources::rtx_pro_ladder),
+                   .bf16 = rate(1024.0, sources::rtx_pro_ladder),
+                   .fp16 = rate(1024.0, sources::rtx_pro_ladder),
+                   .fp8 = rate(2048.0, sources::rtx_pro_ladder),
+                   .int8 = rate(2048.0, sources::rtx_pro_ladder),
+                   .fp4 = rate(4096.0, sources::rtx_pro_ladder)};
+  a.vector.peak = {.fp64 = rate(4.0, sources::sms_times_clock),
+                   .fp32 = rate(256.0, sources::sms_times_clock),
+                   .bf16 = rate(256.0, sources::same_as_fp32),
+                   .fp16 = rate(256.0, sources::same_as_fp32)};
+  a.matrix.clock = a.vector.clock = {ghz * GHz, clock};
+  a.shared.bandwidth = {per_clock(188, 128, ghz * GHz), sources::shared_banks};
   a.dram.bandwidth = {bandwidth_from_bus(512.0, 2.0 * 14001.0 * MHz), sources::rtx_pro_pins};
-  a.tdp = {600.0 * watt, sources::rtx_pro_news};
+  a.tdp = {watts * watt, power};
   a.price = {};
   return a;
-}();
-
+}
+/// RTX PRO 6000 Blackwell, Workstation Edition: 600 W.
+inline constexpr accelerator rtx_pro_6000_workstation =
+    rtx_pro_6000_edition("rtx_pro_6000_workstation", 2.617, sources::rtx_pro_workstation_clock, 600,
+                         sources::rtx_pro_news);
 /// RTX PRO 6000 Blackwell, Max-Q Workstation Edition: 300 W.
-inline constexpr accelerator rtx_pro_6000_max_q = [] {
-  accelerator a = rtx_pro_6000;
-  a.name = "rtx_pro_6000_max_q";
-  a.matrix.peak = {.tf32 = {188.0 * 512.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .bf16 = {188.0 * 1024.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp16 = {188.0 * 1024.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp8 = {188.0 * 2048.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .int8 = {188.0 * 2048.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder},
-                   .fp4 = {188.0 * 4096.0 * 2.288 * GFLOP_per_s, sources::rtx_pro_ladder}};
-  a.matrix.clock = {2.288 * GHz, sources::rtx_pro_max_q_table};
-  a.vector.peak = {.fp64 = {188.0 * 4.0 * 2.288 * GFLOP_per_s, sources::sms_times_clock},
-                   .fp32 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::sms_times_clock},
-                   .bf16 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::same_as_fp32},
-                   .fp16 = {188.0 * 256.0 * 2.288 * GFLOP_per_s, sources::same_as_fp32}};
-  a.vector.clock = {2.288 * GHz, sources::rtx_pro_max_q_table};
-  a.shared.bandwidth = {per_clock(188, 128, 2.288 * GHz), sources::shared_banks};
-  a.dram.bandwidth = {bandwidth_from_bus(512.0, 2.0 * 14001.0 * MHz), sources::rtx_pro_pins};
-  a.tdp = {300.0 * watt, sources::rtx_pro_max_q_table};
-  a.price = {};
-  return a;
-}();
+inline constexpr accelerator rtx_pro_6000_max_q = rtx_pro_6000_edition(
+    "rtx_pro_6000_max_q", 2.288, sources::rtx_pro_max_q_table, 300, sources::rtx_pro_max_q_table);
 
 inline constexpr std::array rtx_pro_accelerators{
     accelerator_entry{rtx_pro_6000, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},

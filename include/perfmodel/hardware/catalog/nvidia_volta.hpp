@@ -75,9 +75,7 @@ inline constexpr accelerator t4{
     .l2 = {.capacity = {4.0 * MiB, sources::t4_table}},
     .dram = {.capacity = {15360.0 * MiB, sources::t4_memory},
              .bandwidth = {320.0 * GB_per_s, sources::t4_table}},
-    .fabric = {.kind = link_kind::pcie,
-               .bandwidth = {pcie_one_way(16, 8.0 * GHz), sources::no_fabric},
-               .ranks = 8},  // assumed: the cards of a common server
+    .fabric = pcie_peers(8.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 8.0 * GHz), sources::pcie}},
     .tdp = {70.0 * watt, sources::t4_table},
 };

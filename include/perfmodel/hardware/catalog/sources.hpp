@@ -48,7 +48,7 @@ inline constexpr source runpod_prices{basis::assumed, "RunPod prices of March 20
 
 // AMD.
 inline constexpr source mi210_page{basis::copied, "AMD's MI210 figures, https://www.anandtech.com/show/17326/, of https://www.amd.com/en/products/accelerators/instinct/mi200/mi210.html"};
-inline constexpr source mi210_bf16{basis::copied, "half of MI250, whose FP16 and BF16 rates are one column, https://zexron.com/amd-mi250-x-aldebaran-as-mcm-with-up-to-479-teraflop-s-and-560-watt-tdp"};
+inline constexpr source mi210_bf16{basis::copied, "half of MI250; FP16 and BF16 rates are one column, https://zexron.com/amd-mi250-x-aldebaran-as-mcm-with-up-to-479-teraflop-s-and-560-watt-tdp"};
 inline constexpr source amd_gib{basis::derived, "AMD's capacities are GiB: AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source mi210_bridge{basis::derived, "3 links (https://www.anandtech.com/show/17326/) x 50 GB/s one way (AMD on CDNA 2, https://rocm.docs.amd.com/en/docs-7.14.0/_sources/reference/gpu-arch/mi250.md)"};
 inline constexpr source rocm_table{basis::vendor, "AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
@@ -88,8 +88,8 @@ inline constexpr source tpu_v5e_vector_clock{basis::assumed, "the MXU clock of t
 // Apple.
 inline constexpr source apple_table{basis::copied, "Ars Technica's table of M2 and M3 Ultra, https://inforeader.com/i/?a=reader&rid=67c916097fa95, of https://www.apple.com/newsroom/2025/03/"};
 inline constexpr source apple_m3_ultra_clock{basis::copied, "7680 lanes at 1398 MHz for the 60-core M3 Ultra, https://hmc-tech.com/gpu/apple-60-core-m3-ultra-vs-nvidia-geforce-rtx-3060"};
-inline constexpr source apple_m2_clock{basis::measured, "1398 MHz of M2 Max, whose dies M2 Ultra has two of, https://github.com/philipturner/applegpuinfo/issues/10"};
-inline constexpr source apple_m3_clock{basis::measured, "1380 MHz of M3 Max, of whose dies M3 Ultra has two, https://github.com/philipturner/applegpuinfo/issues/15"};
+inline constexpr source apple_m2_clock{basis::measured, "1398 MHz of M2 Max; M2 Ultra has two of its dies, https://github.com/philipturner/applegpuinfo/issues/10"};
+inline constexpr source apple_m3_clock{basis::measured, "1380 MHz of M3 Max; M3 Ultra has two of its dies, https://github.com/philipturner/applegpuinfo/issues/15"};
 inline constexpr source apple_slc{basis::derived, "twice the 48 MB of the Max, https://github.com/philipturner/applegpuinfo/issues/4"};
 inline constexpr source apple_m2_power{basis::vendor, "maximum of Mac Studio 2023 with M2 Ultra, at the wall, https://support.apple.com/102027"};
 inline constexpr source apple_m4_news{basis::vendor, "Apple newsroom, 2024-10-30: M4 Pro with up to 20 GPU cores and 273 GB/s, M4 Max with up to 40 and 546 GB/s, https://www.apple.com/newsroom/2024/10/"};

@@ -45,7 +45,7 @@ inline constexpr source h100_table{basis::copied, "H100 specification table, htt
 inline constexpr source h100_pcie_tf32{basis::derived, "half of the printed 2:4 sparse figure, https://archive-lib.hpctech.co.jp/gpuproduct/nvidia-h100.html"};
 inline constexpr source h100_pcie_chips{basis::measured, "clocks reported by the driver, https://chipsandcheese.com/2023/07/02/nvidias-h100-funny-l2-and-tons-of-bandwidth/"};
 inline constexpr source h100_pcie_pins{basis::derived, "5120 bit / 8 x 2 x 1593 MHz reported by the driver, https://chipsandcheese.com/2023/07/02/nvidias-h100-funny-l2-and-tons-of-bandwidth/"};
-inline constexpr source h100_pcie_memory{basis::assumed, "nvidia-smi total of an H100 80 GB whose form factor is unnamed, https://github.com/modal-labs/modal-client/pull/2797"};
+inline constexpr source h100_pcie_memory{basis::assumed, "nvidia-smi total of an H100 80 GB of unnamed form factor, https://github.com/modal-labs/modal-client/pull/2797"};
 inline constexpr source h100_pcie_chase{basis::assumed, "measured on the H100 PCIe card and taken over; gpu-benches 1c36d509, https://github.com/te42kyfo/gpu-benches"};
 inline constexpr source h200_page{basis::copied, "NVIDIA H200 page, https://yobitel.com/knowledge-base/nvidia-h200, of https://www.nvidia.com/en-us/data-center/h200/"};
 inline constexpr source h200_datasheet{basis::copied, "figures of NVIDIA's H200 datasheet, https://aiwiki.ai/wiki/nvidia_h200, of https://www.nvidia.com/en-us/data-center/h200/"};

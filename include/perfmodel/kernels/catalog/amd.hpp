@@ -87,7 +87,7 @@ inline constexpr moe_kernels aiter_mxfp4_experts{.name = "aiter_mxfp4_experts",
                                                  .matrix_ratio = 1.100,
                                                  .dram_saturation = 1.422};
 /// 4-bit weights (int4, MXFP4) with bf16 operands, on MI355X; assumed for MI300X.
-inline constexpr moe_kernels aiter_dequantised_experts{.name = "aiter_widened_experts",
+inline constexpr moe_kernels aiter_dequantised_experts{.name = "aiter_dequantised_experts",
                                                        .floor = 21.49 * us,
                                                        .buffer_share = 0.4224,
                                                        .matrix_ratio = 0.6762,

@@ -94,7 +94,7 @@ inline constexpr moe_kernels trtllm_fp8_experts{.name = "trtllm_fp8_experts",
 /// (docs/laws/calibrated_moe.md).
 inline constexpr moe_kernels dequantised_experts = [] {
   moe_kernels k = triton_experts;
-  k.name = "widened_experts";
+  k.name = "dequantised_experts";
   k.overlap = 2.0;
   k.matrix_ratio = 0.292;
   return k;

@@ -194,7 +194,7 @@ constexpr double attention_transfer_log_sigma(const accelerator& a, const accele
 /// Uncertainty that a transfer adds, in quadrature, for a format without measurements on the source
 /// GPU. It covers 72 to 87 % of GEMMs in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8
 /// in blocks on L40S.
-inline constexpr double unseen_format_log_sigma = 0.13;
+inline constexpr double unmeasured_format_log_sigma = 0.13;
 
 constexpr double in_quadrature(double a, double b) {
   return math::sqrt(a * a + b * b);

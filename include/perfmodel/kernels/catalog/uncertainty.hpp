@@ -15,8 +15,7 @@ namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 inline constexpr source dequantised_elsewhere{
-    basis::derived,
-    "the machine's own products, and what widening a weight takes on A100, where it was measured"};
+    basis::derived, "GEMMs of this machine; dequantisation was measured on A100 only"};
 }  // namespace sources
 
 /// log_sigma of one measured machine by kind, in the order of gemm_kind, attention_kind and
@@ -57,13 +56,13 @@ constexpr const measured_log_sigmas& measured_log_sigmas_of(const measured_machi
 }
 /// log_sigma of a transferred profile by kind: the source GPU's, or the transfer's where that is
 /// larger. A kind without measurements takes the larger of its profile's and the transfer's, and
-/// the uncertainty of an unseen format. A source GPU without any kind has none.
+/// the uncertainty of an unmeasured format. A source GPU without any kind has none.
 constexpr kind_log_sigmas transferred_log_sigmas(kind_log_sigmas log_sigmas, double profile,
                                                  double transfer) {
   if (std::ranges::all_of(log_sigmas, [](double w) { return w == 0.0; })) return log_sigmas;
   for (double& w : log_sigmas) {
     w = w > 0.0 ? (std::max)(w, transfer)
-                : in_quadrature((std::max)(profile, transfer), unseen_format_log_sigma);
+                : in_quadrature((std::max)(profile, transfer), unmeasured_format_log_sigma);
   }
   return log_sigmas;
 }
@@ -79,9 +78,9 @@ constexpr kind_log_sigmas transferred_gemm_log_sigmas(const accelerator& a,
 }
 constexpr kind_log_sigmas transferred_attention_log_sigmas(const accelerator& a,
                                                            const measured_machine& from) {
-  const auto of = [&](bool prompts) {
+  const auto of = [&](bool of_prefills) {
     return transferred_log_sigmas(measured_log_sigmas_of(from).attention, from.attention->log_sigma,
-                                  attention_transfer_log_sigma(a, from.device(), prompts));
+                                  attention_transfer_log_sigma(a, from.device(), of_prefills));
   };
   const kind_log_sigmas decode = of(false);
   kind_log_sigmas log_sigmas = of(true);

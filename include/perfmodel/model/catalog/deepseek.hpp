@@ -25,23 +25,18 @@ inline constexpr expert_shape deepseek_v3_experts{.experts = 256,
                                                   .shared_intermediate = 2048,
                                                   .router_bias = true};
 
-inline constexpr transformer deepseek_v3{
-    .name = "deepseek_v3",
-    .hidden = 7168,
-    .vocabulary = 129280,
-    .layers = {{3, deepseek_v3_attention, dense_shape{18432}},
-               {58, deepseek_v3_attention, deepseek_v3_experts}},
-    .max_context = 163840,
-    .mtp = layer_shape{1, deepseek_v3_attention, deepseek_v3_experts},
-    .stored = {fp8_blocks, number_format::bf16},
-};
-
+constexpr transformer deepseek_v3_with(const char* name, const latent_attention_shape& a) {
+  return {.name = name,
+          .hidden = 7168,
+          .vocabulary = 129280,
+          .layers = {{3, a, dense_shape{18432}}, {58, a, deepseek_v3_experts}},
+          .max_context = 163840,
+          .mtp = layer_shape{1, a, deepseek_v3_experts},
+          .stored = {fp8_blocks, number_format::bf16}};
+}
+inline constexpr transformer deepseek_v3 = deepseek_v3_with("deepseek_v3", deepseek_v3_attention);
 /// The shapes of DeepSeek-V3, trained further.
-inline constexpr transformer deepseek_r1 = [] {
-  transformer m = deepseek_v3;
-  m.name = "deepseek_r1";
-  return m;
-}();
+inline constexpr transformer deepseek_r1 = deepseek_v3_with("deepseek_r1", deepseek_v3_attention);
 
 /// DeepSeek-V3 with sparse attention: an indexer chooses the 2048 tokens that a query attends to.
 inline constexpr latent_attention_shape deepseek_v3_2_attention = [] {
@@ -49,16 +44,8 @@ inline constexpr latent_attention_shape deepseek_v3_2_attention = [] {
   a.indexer = attention_indexer{.heads = 64, .dim = 128, .top_k = 2048};
   return a;
 }();
-inline constexpr transformer deepseek_v3_2{
-    .name = "deepseek_v3_2",
-    .hidden = 7168,
-    .vocabulary = 129280,
-    .layers = {{3, deepseek_v3_2_attention, dense_shape{18432}},
-               {58, deepseek_v3_2_attention, deepseek_v3_experts}},
-    .max_context = 163840,
-    .mtp = layer_shape{1, deepseek_v3_2_attention, deepseek_v3_experts},
-    .stored = {fp8_blocks, number_format::bf16},
-};
+inline constexpr transformer deepseek_v3_2 =
+    deepseek_v3_with("deepseek_v3_2", deepseek_v3_2_attention);
 
 inline constexpr latent_attention_shape deepseek_v2_lite_attention{
     .query_heads = 16, .head_dim = 192, .value_dim = 128, .kv_rank = 512, .rope_dim = 64};

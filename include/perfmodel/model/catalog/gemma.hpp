@@ -2,61 +2,39 @@
 // sliding window to one without, one vocabulary table.
 #pragma once
 
-#include <perfmodel/model/transformer.hpp>
+#include <perfmodel/model/catalog/uniform.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
 
-/// Five layers with a window, then one without.
-constexpr layer_list gemma_3_layers(double windows, double without, attention_shape a,
-                                    double window, double intermediate) {
+/// Layers of which `windows` have a window: five, then one without. `sizes.layers` counts all.
+constexpr transformer gemma_3(const char* name, const uniform_sizes& sizes, double windows,
+                              double window, attention_shape a, double intermediate) {
   a.qk_norm = true;
+  transformer m = uniform_model(name, sizes, a, dense_shape{intermediate});
   attention_shape windowed = a;
   windowed.window = window;
-  return {{windows, windowed, dense_shape{intermediate}}, {without, a, dense_shape{intermediate}}};
+  m.layers = {{windows, windowed, dense_shape{intermediate}},
+              {sizes.layers - windows, a, dense_shape{intermediate}}};
+  m.norms_per_layer = 4;
+  m.tied_embeddings = true;
+  return m;
 }
 
-inline constexpr transformer gemma_3_1b{
-    .name = "gemma_3_1b",
-    .hidden = 1152,
-    .vocabulary = 262144,
-    .layers = gemma_3_layers(22, 4, {.query_heads = 4, .kv_heads = 1, .head_dim = 256}, 512, 6912),
-    .norms_per_layer = 4,
-    .tied_embeddings = true,
-    .max_context = 32768,
-};
+inline constexpr transformer gemma_3_1b = gemma_3(
+    "gemma_3_1b", {.layers = 26, .hidden = 1152, .vocabulary = 262144, .max_context = 32768}, 22,
+    512, {.query_heads = 4, .kv_heads = 1, .head_dim = 256}, 6912);
 
-inline constexpr transformer gemma_3_4b{
-    .name = "gemma_3_4b",
-    .hidden = 2560,
-    .vocabulary = 262208,
-    .layers =
-        gemma_3_layers(29, 5, {.query_heads = 8, .kv_heads = 4, .head_dim = 256}, 1024, 10240),
-    .norms_per_layer = 4,
-    .tied_embeddings = true,
-    .max_context = 131072,
-};
+inline constexpr transformer gemma_3_4b = gemma_3(
+    "gemma_3_4b", {.layers = 34, .hidden = 2560, .vocabulary = 262208, .max_context = 131072}, 29,
+    1024, {.query_heads = 8, .kv_heads = 4, .head_dim = 256}, 10240);
 
-inline constexpr transformer gemma_3_12b{
-    .name = "gemma_3_12b",
-    .hidden = 3840,
-    .vocabulary = 262208,
-    .layers =
-        gemma_3_layers(40, 8, {.query_heads = 16, .kv_heads = 8, .head_dim = 256}, 1024, 15360),
-    .norms_per_layer = 4,
-    .tied_embeddings = true,
-    .max_context = 131072,
-};
+inline constexpr transformer gemma_3_12b = gemma_3(
+    "gemma_3_12b", {.layers = 48, .hidden = 3840, .vocabulary = 262208, .max_context = 131072}, 40,
+    1024, {.query_heads = 16, .kv_heads = 8, .head_dim = 256}, 15360);
 
-inline constexpr transformer gemma_3_27b{
-    .name = "gemma_3_27b",
-    .hidden = 5376,
-    .vocabulary = 262208,
-    .layers =
-        gemma_3_layers(52, 10, {.query_heads = 32, .kv_heads = 16, .head_dim = 128}, 1024, 21504),
-    .norms_per_layer = 4,
-    .tied_embeddings = true,
-    .max_context = 131072,
-};
+inline constexpr transformer gemma_3_27b = gemma_3(
+    "gemma_3_27b", {.layers = 62, .hidden = 5376, .vocabulary = 262208, .max_context = 131072}, 52,
+    1024, {.query_heads = 32, .kv_heads = 16, .head_dim = 128}, 21504);
 
 // Google's Gemma 4 with experts and a dense network in every layer. Layers without a window have
 // fewer, larger heads and use their keys as values.

@@ -20,32 +20,20 @@ inline constexpr attention_shape gpt_oss_window = [] {
   a.window = 128;
   return a;
 }();
-inline constexpr expert_shape gpt_oss_experts(double experts) {
-  return {.experts = experts,
-          .top_k = 4,
-          .intermediate = 2880,
-          .router_bias = true,
-          .expert_bias = true};
+constexpr transformer gpt_oss(const char* name, double layers, double experts) {
+  const expert_shape e{.experts = experts,
+                       .top_k = 4,
+                       .intermediate = 2880,
+                       .router_bias = true,
+                       .expert_bias = true};
+  return {.name = name,
+          .hidden = 2880,
+          .vocabulary = 201088,
+          .layers = {{layers / 2.0, gpt_oss_window, e}, {layers / 2.0, gpt_oss_attention, e}},
+          .max_context = 131072,
+          .stored = {number_format::bf16, mxfp4, number_format::bf16}};
 }
-
-inline constexpr transformer gpt_oss_20b{
-    .name = "gpt_oss_20b",
-    .hidden = 2880,
-    .vocabulary = 201088,
-    .layers = {{12, gpt_oss_window, gpt_oss_experts(32)},
-               {12, gpt_oss_attention, gpt_oss_experts(32)}},
-    .max_context = 131072,
-    .stored = {number_format::bf16, mxfp4, number_format::bf16},
-};
-
-inline constexpr transformer gpt_oss_120b{
-    .name = "gpt_oss_120b",
-    .hidden = 2880,
-    .vocabulary = 201088,
-    .layers = {{18, gpt_oss_window, gpt_oss_experts(128)},
-               {18, gpt_oss_attention, gpt_oss_experts(128)}},
-    .max_context = 131072,
-    .stored = {number_format::bf16, mxfp4, number_format::bf16},
-};
+inline constexpr transformer gpt_oss_20b = gpt_oss("gpt_oss_20b", 24, 32);
+inline constexpr transformer gpt_oss_120b = gpt_oss("gpt_oss_120b", 36, 128);
 
 }  // namespace perfmodel::inline v0_3::catalog

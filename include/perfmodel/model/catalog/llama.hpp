@@ -1,87 +1,53 @@
 // Meta's Llama models: RMSNorm, SwiGLU, grouped-query attention (multi-head in the small Llama 2).
 #pragma once
 
-#include <perfmodel/model/transformer.hpp>
+#include <perfmodel/model/catalog/uniform.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
 
-inline constexpr transformer llama_2_7b{
-    .name = "llama_2_7b",
-    .hidden = 4096,
-    .vocabulary = 32000,
-    .layers = {{32, attention_shape{.query_heads = 32, .kv_heads = 32, .head_dim = 128},
-                dense_shape{11008}}},
-    .max_context = 4096,
-    .stored = {number_format::fp16, number_format::fp16},
-};
+/// Llama 2, published in fp16.
+constexpr transformer llama_2(const char* name, const uniform_sizes& sizes, double query_heads,
+                              double kv_heads, double intermediate) {
+  transformer m = uniform_model(name, sizes,
+                                {.query_heads = query_heads, .kv_heads = kv_heads, .head_dim = 128},
+                                dense_shape{intermediate});
+  m.stored = {number_format::fp16, number_format::fp16};
+  return m;
+}
+inline constexpr transformer llama_2_7b =
+    llama_2("llama_2_7b", {.layers = 32, .hidden = 4096, .vocabulary = 32000, .max_context = 4096},
+            32, 32, 11008);
+inline constexpr transformer llama_2_70b =
+    llama_2("llama_2_70b", {.layers = 80, .hidden = 8192, .vocabulary = 32000, .max_context = 4096},
+            64, 8, 28672);
 
-inline constexpr transformer llama_2_70b{
-    .name = "llama_2_70b",
-    .hidden = 8192,
-    .vocabulary = 32000,
-    .layers = {{80, attention_shape{.query_heads = 64, .kv_heads = 8, .head_dim = 128},
-                dense_shape{28672}}},
-    .max_context = 4096,
-    .stored = {number_format::fp16, number_format::fp16},
-};
+inline constexpr transformer llama_3_8b = uniform_model(
+    "llama_3_8b", {.layers = 32, .hidden = 4096, .vocabulary = 128256, .max_context = 8192},
+    {.query_heads = 32, .kv_heads = 8, .head_dim = 128}, dense_shape{14336});
 
-inline constexpr transformer llama_3_8b{
-    .name = "llama_3_8b",
-    .hidden = 4096,
-    .vocabulary = 128256,
-    .layers = {{32, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128},
-                dense_shape{14336}}},
-    .max_context = 8192,
-};
-
-inline constexpr transformer llama_3_70b{
-    .name = "llama_3_70b",
-    .hidden = 8192,
-    .vocabulary = 128256,
-    .layers = {{80, attention_shape{.query_heads = 64, .kv_heads = 8, .head_dim = 128},
-                dense_shape{28672}}},
-    .max_context = 8192,
-};
+inline constexpr transformer llama_3_70b = uniform_model(
+    "llama_3_70b", {.layers = 80, .hidden = 8192, .vocabulary = 128256, .max_context = 8192},
+    {.query_heads = 64, .kv_heads = 8, .head_dim = 128}, dense_shape{28672});
 
 /// Llama 3.1 has the shapes of Llama 3 and a longer context.
-inline constexpr transformer llama_3_1_8b{
-    .name = "llama_3_1_8b",
-    .hidden = 4096,
-    .vocabulary = 128256,
-    .layers = {{32, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128},
-                dense_shape{14336}}},
-    .max_context = 131072,
-};
+inline constexpr transformer llama_3_1_8b = with_context(llama_3_8b, "llama_3_1_8b", 131072);
 
 /// Also the shape of Llama 3.3 70B.
-inline constexpr transformer llama_3_1_70b{
-    .name = "llama_3_1_70b",
-    .hidden = 8192,
-    .vocabulary = 128256,
-    .layers = {{80, attention_shape{.query_heads = 64, .kv_heads = 8, .head_dim = 128},
-                dense_shape{28672}}},
-    .max_context = 131072,
-};
+inline constexpr transformer llama_3_1_70b = with_context(llama_3_70b, "llama_3_1_70b", 131072);
 
 /// With 8 KV heads; 16 are sometimes quoted for its first release.
-inline constexpr transformer llama_3_1_405b{
-    .name = "llama_3_1_405b",
-    .hidden = 16384,
-    .vocabulary = 128256,
-    .layers = {{126, attention_shape{.query_heads = 128, .kv_heads = 8, .head_dim = 128},
-                dense_shape{53248}}},
-    .max_context = 131072,
-};
+inline constexpr transformer llama_3_1_405b = uniform_model(
+    "llama_3_1_405b", {.layers = 126, .hidden = 16384, .vocabulary = 128256, .max_context = 131072},
+    {.query_heads = 128, .kv_heads = 8, .head_dim = 128}, dense_shape{53248});
 
-inline constexpr transformer llama_3_2_1b{
-    .name = "llama_3_2_1b",
-    .hidden = 2048,
-    .vocabulary = 128256,
-    .layers = {{16, attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 64},
-                dense_shape{8192}}},
-    .tied_embeddings = true,
-    .max_context = 131072,
-};
+inline constexpr transformer llama_3_2_1b =
+    uniform_model("llama_3_2_1b",
+                  {.layers = 16,
+                   .hidden = 2048,
+                   .vocabulary = 128256,
+                   .max_context = 131072,
+                   .tied_embeddings = true},
+                  {.query_heads = 32, .kv_heads = 8, .head_dim = 64}, dense_shape{8192});
 
 // Meta's Llama 4: three layers with attention in chunks of 8192 tokens to one with full attention,
 // and one of sixteen experts plus a shared one. Left out: its vision tower.

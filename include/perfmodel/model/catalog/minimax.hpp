@@ -43,7 +43,7 @@ inline constexpr transformer minimax_m3{
     .mtp = layer_shape{1, minimax_m3_attention, minimax_m3_experts},
 };
 
-// Xiaomi's MiMo-V2-Flash: windows of 128 tokens with more KV heads and sinks, values narrower than
+// Xiaomi's MiMo-V2-Flash: windows of 128 tokens with more KV heads and sinks, values smaller than
 // keys.
 
 inline constexpr attention_shape mimo_v2_attention{

@@ -1,84 +1,45 @@
 // Alibaba's Qwen models: biases on query, key and value in 2.5; norms on query and key in 3.
 #pragma once
 
-#include <perfmodel/model/transformer.hpp>
+#include <perfmodel/model/catalog/uniform.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
 
 /// The sliding window that its config.json names is switched off there.
-inline constexpr transformer qwen_2_5_3b{
-    .name = "qwen_2_5_3b",
-    .hidden = 2048,
-    .vocabulary = 151936,
-    .layers = {{36,
-                attention_shape{
-                    .query_heads = 16, .kv_heads = 2, .head_dim = 128, .qkv_bias = true},
-                dense_shape{11008}}},
-    .tied_embeddings = true,
-    .max_context = 32768,
-};
+inline constexpr transformer qwen_2_5_3b = uniform_model(
+    "qwen_2_5_3b",
+    {.layers = 36,
+     .hidden = 2048,
+     .vocabulary = 151936,
+     .max_context = 32768,
+     .tied_embeddings = true},
+    {.query_heads = 16, .kv_heads = 2, .head_dim = 128, .qkv_bias = true}, dense_shape{11008});
 
-inline constexpr transformer qwen_2_5_7b{
-    .name = "qwen_2_5_7b",
-    .hidden = 3584,
-    .vocabulary = 152064,
-    .layers = {{28,
-                attention_shape{
-                    .query_heads = 28, .kv_heads = 4, .head_dim = 128, .qkv_bias = true},
-                dense_shape{18944}}},
-    .max_context = 131072,
-};
+inline constexpr transformer qwen_2_5_7b = uniform_model(
+    "qwen_2_5_7b", {.layers = 28, .hidden = 3584, .vocabulary = 152064, .max_context = 131072},
+    {.query_heads = 28, .kv_heads = 4, .head_dim = 128, .qkv_bias = true}, dense_shape{18944});
 
-inline constexpr transformer qwen_2_5_32b{
-    .name = "qwen_2_5_32b",
-    .hidden = 5120,
-    .vocabulary = 152064,
-    .layers = {{64,
-                attention_shape{
-                    .query_heads = 40, .kv_heads = 8, .head_dim = 128, .qkv_bias = true},
-                dense_shape{27648}}},
-    .max_context = 131072,
-};
+inline constexpr transformer qwen_2_5_32b = uniform_model(
+    "qwen_2_5_32b", {.layers = 64, .hidden = 5120, .vocabulary = 152064, .max_context = 131072},
+    {.query_heads = 40, .kv_heads = 8, .head_dim = 128, .qkv_bias = true}, dense_shape{27648});
 
-inline constexpr transformer qwen_3_8b{
-    .name = "qwen_3_8b",
-    .hidden = 4096,
-    .vocabulary = 151936,
-    .layers = {{36,
-                attention_shape{.query_heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
-                dense_shape{12288}}},
-    .max_context = 40960,
-};
+inline constexpr transformer qwen_3_8b = uniform_model(
+    "qwen_3_8b", {.layers = 36, .hidden = 4096, .vocabulary = 151936, .max_context = 40960},
+    {.query_heads = 32, .kv_heads = 8, .head_dim = 128, .qk_norm = true}, dense_shape{12288});
 
-inline constexpr transformer qwen_3_32b{
-    .name = "qwen_3_32b",
-    .hidden = 5120,
-    .vocabulary = 151936,
-    .layers = {{64,
-                attention_shape{.query_heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
-                dense_shape{25600}}},
-    .max_context = 40960,
-};
+inline constexpr transformer qwen_3_32b = uniform_model(
+    "qwen_3_32b", {.layers = 64, .hidden = 5120, .vocabulary = 151936, .max_context = 40960},
+    {.query_heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = true}, dense_shape{25600});
 
-inline constexpr transformer qwen_3_30b_a3b{
-    .name = "qwen_3_30b_a3b",
-    .hidden = 2048,
-    .vocabulary = 151936,
-    .layers = {{48,
-                attention_shape{.query_heads = 32, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
-                expert_shape{.experts = 128, .top_k = 8, .intermediate = 768}}},
-    .max_context = 40960,
-};
+inline constexpr transformer qwen_3_30b_a3b = uniform_model(
+    "qwen_3_30b_a3b", {.layers = 48, .hidden = 2048, .vocabulary = 151936, .max_context = 40960},
+    {.query_heads = 32, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
+    expert_shape{.experts = 128, .top_k = 8, .intermediate = 768});
 
-inline constexpr transformer qwen_3_235b_a22b{
-    .name = "qwen_3_235b_a22b",
-    .hidden = 4096,
-    .vocabulary = 151936,
-    .layers = {{94,
-                attention_shape{.query_heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
-                expert_shape{.experts = 128, .top_k = 8, .intermediate = 1536}}},
-    .max_context = 40960,
-};
+inline constexpr transformer qwen_3_235b_a22b = uniform_model(
+    "qwen_3_235b_a22b", {.layers = 94, .hidden = 4096, .vocabulary = 151936, .max_context = 40960},
+    {.query_heads = 64, .kv_heads = 4, .head_dim = 128, .qk_norm = true},
+    expert_shape{.experts = 128, .top_k = 8, .intermediate = 1536});
 
 // Alibaba's Qwen3.5 and 3.6: three layers of Gated DeltaNet to one of attention with an output
 // gate; and Qwen3-VL, which is Qwen 3 behind a vision tower.
@@ -130,19 +91,13 @@ inline constexpr transformer qwen_3_5_397b_a17b{
 };
 
 /// Qwen3-VL's language model is Qwen 3 with a longer context.
-inline constexpr transformer qwen_3_vl_8b = [] {
-  transformer m = qwen_3_8b;
-  m.name = "qwen_3_vl_8b";
-  m.max_context = 262144;
-  m.encoder = encoder_shape{.parameters = 576.4e6};
+constexpr transformer qwen_3_vl(const transformer& text, const char* name, double tower) {
+  transformer m = with_context(text, name, 262144);
+  m.encoder = encoder_shape{.parameters = tower};
   return m;
-}();
-inline constexpr transformer qwen_3_vl_30b_a3b = [] {
-  transformer m = qwen_3_30b_a3b;
-  m.name = "qwen_3_vl_30b_a3b";
-  m.max_context = 262144;
-  m.encoder = encoder_shape{.parameters = 538.6e6};
-  return m;
-}();
+}
+inline constexpr transformer qwen_3_vl_8b = qwen_3_vl(qwen_3_8b, "qwen_3_vl_8b", 576.4e6);
+inline constexpr transformer qwen_3_vl_30b_a3b =
+    qwen_3_vl(qwen_3_30b_a3b, "qwen_3_vl_30b_a3b", 538.6e6);
 
 }  // namespace perfmodel::inline v0_3::catalog

@@ -162,11 +162,12 @@ template <class Json>
 dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
   dense_shape d;
-  const bool apart = own.has("dense_intermediate_size") || own.has("intermediate_size_mlp");
+  const bool has_dense_size =
+      own.has("dense_intermediate_size") || own.has("intermediate_size_mlp");
   const char* const key =
-      apart ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
-            : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size", "ffn_dim",
-                          "n_inner", "hidden_dim", "ff_intermediate_size"});
+      has_dense_size ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
+                     : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size",
+                                   "ffn_dim", "n_inner", "hidden_dim", "ff_intermediate_size"});
   if (own.has("expansion_ratio")) {
     d.intermediate = own.positive("expansion_ratio", 1000.0) * c.hidden;
   } else if (own.has(key) || !(c.preset.intermediate || c.family.expansion)) {
@@ -204,21 +205,21 @@ expert_shape experts_of(const config_view<Json>& c) {
   const char* const shared =
       own.either({"shared_expert_intermediate_size", "moe_shared_expert_intermediate_size",
                   "share_expert_dim", "shared_intermediate_size"});
-  double beside = 0;
+  double shared_size = 0;
   if (own.has(shared)) {
-    beside = own.whole(shared, 0, most_width);
+    shared_size = own.whole(shared, 0, most_width);
   } else {
-    beside = own.has(count) ? same_for_all(c, count, 0, most_width) * e.intermediate : 0.0;
+    shared_size = own.has(count) ? same_for_all(c, count, 0, most_width) * e.intermediate : 0.0;
   }
-  if (own.has("intermediate_size_mlp")) beside = e.intermediate;       // Llama 4
-  if (own.flag_or("parallel_attn_mlp_res", false)) beside = c.hidden;  // Arctic
+  if (own.has("intermediate_size_mlp")) shared_size = e.intermediate;       // Llama 4
+  if (own.flag_or("parallel_attn_mlp_res", false)) shared_size = c.hidden;  // Arctic
   // A dense network in addition to experts: Gemma 4, Grok-2, and the first of LongCat's two parts
   // of a layer.
   if (own.flag_or("enable_moe_block", false) || own.flag_or("residual_moe", false)) {
-    beside = own.whole("intermediate_size", 1, most_width);
+    shared_size = own.whole("intermediate_size", 1, most_width);
   }
-  if (own.has("zero_expert_num")) beside = own.whole("ffn_hidden_size", 1, most_width);
-  if (beside > 0) e.shared_intermediate = beside;
+  if (own.has("zero_expert_num")) shared_size = own.whole("ffn_hidden_size", 1, most_width);
+  if (shared_size > 0) e.shared_intermediate = shared_size;
   const char* const latent = own.either({"moe_latent_size", "routed_expert_hidden_size"});
   if (own.has(latent)) e.latent = own.whole(latent, 1, most_width);
   e.gated = is_gated(c);

@@ -46,7 +46,7 @@ template <class Json>
 layer_roles listed_roles(const config_fields<Json>& own, const char* key, std::size_t layers) {
   layer_roles roles;
   const Json& list = own.list(key);
-  bool alone = false;
+  bool one_part_per_layer = false;
   for (const Json& entry : list) {
     const std::string name = entry.is_string() ? entry.template get<std::string>() : std::string();
     const role_name* found = nullptr;
@@ -59,14 +59,14 @@ layer_roles listed_roles(const config_fields<Json>& own, const char* key, std::s
         known += (known.empty() ? "" : ", ") + std::string(r.name);
       own.refuse_entry(key, entry, known);
     }
-    alone = alone || found->role.mixer == mixer_role::none;
+    one_part_per_layer = one_part_per_layer || found->role.mixer == mixer_role::none;
     roles.push_back(found->role);
   }
   // Some files list their multi-token-prediction layers too.
   const auto mtp = static_cast<std::size_t>(own.whole_or("num_nextn_predict_layers", 0, 0, 100));
   if (roles.size() == layers + mtp) roles.resize(layers);
   if (roles.size() != layers) own.list_for(key, layers);
-  if (alone) {
+  if (one_part_per_layer) {
     for (layer_role& r : roles) {
       if (r.mixer != mixer_role::none) r.feed = feed_role::none;
     }

@@ -52,8 +52,8 @@ template <class Json>
 void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a) {
   const config_fields<Json>& own = c.own;
   const bool windowed = role == mixer_role::window;
-  const bool apart = windowed && own.has("attention_other_setting");
-  const config_fields<Json> f = apart ? own.object("attention_other_setting") : own;
+  const bool has_window_setting = windowed && own.has("attention_other_setting");
+  const config_fields<Json> f = has_window_setting ? own.object("attention_other_setting") : own;
   const auto name = [&](const char* key, const char* own_key, bool here) {
     return here && f.has(own_key) ? own_key : key;
   };

@@ -77,16 +77,16 @@ inline constexpr double reproduced_within = 0.01;
 /// *Errors:* a result or a claim that is not finite.
 /// *Tests:* 42 ms for 41.79 is reproduced, 8.5 for 8.583 rounding, 20 ms for at least 5.22
 /// possible, 30 tok/s for at most 5.85 impossible, 494 for exactly 989.4 wrong.
-inline verdict verdict_of(const claimed_value& c, double answer,
+inline verdict verdict_of(const claimed_value& c, double computed,
                           result_kind kind = result_kind::exact, bool feasible = true) {
-  for (const double x : {answer, c.low, c.high, c.half_digit_low, c.half_digit_high}) {
+  for (const double x : {computed, c.low, c.high, c.half_digit_low, c.half_digit_high}) {
     detail::within("value", x, -1e300, 1e300, "a finite number");
   }
   if (!feasible) return verdict::impossible;
-  if (agrees(c, answer, reproduced_within)) return verdict::reproduced;
-  if (rounds_to(c, answer)) return verdict::rounding;
+  if (agrees(c, computed, reproduced_within)) return verdict::reproduced;
+  if (rounds_to(c, computed)) return verdict::rounding;
   if (kind == result_kind::exact) return verdict::wrong;
-  const bool beyond = kind == result_kind::at_least ? c.high < answer : c.low > answer;
+  const bool beyond = kind == result_kind::at_least ? c.high < computed : c.low > computed;
   return beyond ? verdict::impossible : verdict::possible;
 }
 
@@ -115,20 +115,20 @@ inline bool is_informative(const claimed_value& c) {
 /// Likely errors that explain a wrong or impossible claim, the likeliest first; see find_misprints.
 /// For a large range only conventions of counting and inverted quotients are tried.
 template <class Ask>
-std::vector<found_misprint> misprints_behind(const claimed_value& c, double answer,
+std::vector<found_misprint> misprints_behind(const claimed_value& c, double computed,
                                              const unit_exponents& unit,
                                              std::span<const misprint_input> inputs,
                                              const Ask& ask) {
   const auto miss = [&c](double x, const misprint& kind) { return relative_miss(c, x, kind); };
-  return find_misprints(answer, unit, inputs, ask, miss, !is_informative(c));
+  return find_misprints(computed, unit, inputs, ask, miss, !is_informative(c));
 }
 /// The likeliest error.
 template <class Ask>
-std::optional<found_misprint> misprint_behind(const claimed_value& c, double answer,
+std::optional<found_misprint> misprint_behind(const claimed_value& c, double computed,
                                               const unit_exponents& unit,
                                               std::span<const misprint_input> inputs,
                                               const Ask& ask) {
-  const auto all = misprints_behind(c, answer, unit, inputs, ask);
+  const auto all = misprints_behind(c, computed, unit, inputs, ask);
   return all.empty() ? std::nullopt : std::optional(all.front());
 }
 

@@ -67,12 +67,12 @@ inline bool names_input(const misprint& s, std::string_view input) {
   }
   return false;
 }
-inline bool can_happen_to(const misprint& s, const unit_exponents& answer,
+inline bool can_happen_to(const misprint& s, const unit_exponents& computed,
                           std::span<const misprint_input> inputs) {
   const auto divides = [](const misprint_input& i) { return i.name.starts_with("over."); };
   if (s.change == misprint_change::inverted && !std::ranges::any_of(inputs, divides)) return false;
   for (std::size_t i = 0; i < s.unit.power.size(); ++i) {
-    if (s.unit.power[i] != 0 && s.unit.power[i] != answer.power[i]) return false;
+    if (s.unit.power[i] != 0 && s.unit.power[i] != computed.power[i]) return false;
   }
   return true;
 }
@@ -162,7 +162,7 @@ inline found_misprint found_at(const misprint_case& q, double value) {
 
 /// The nearest result of one kind of error; the first of equal ones.
 template <class Ask, class Miss>
-std::optional<found_misprint> best_of(const misprint& s, double answer,
+std::optional<found_misprint> best_of(const misprint& s, double computed,
                                       std::span<const misprint_input> inputs,
                                       std::span<const misprint_case> questions, const Ask& ask,
                                       const Miss& miss) {
@@ -175,7 +175,7 @@ std::optional<found_misprint> best_of(const misprint& s, double answer,
     least = *off;
   };
   if (s.place == misprint_place::result) {
-    for (const double y : instead_of(s, answer, inputs)) take({&s, {}, {}, y});
+    for (const double y : instead_of(s, computed, inputs)) take({&s, {}, {}, y});
   }
   for (const misprint_case& q : questions) {
     if (q.kind != &s) continue;
@@ -215,15 +215,15 @@ std::vector<found_misprint> find_pair(std::span<const misprint_case> questions, 
 }  // namespace detail
 
 /// Kinds of error that give a stated value, the likeliest first, each once with its nearest result.
-/// `answer`: the correct result, with its unit. `ask(span of misprint_question)`: result of the law
-/// for the changed question, if there is one. `miss(value, kind)`: distance to the stated value, or
-/// none where it does not explain the value. Where no single error explains it, pairs of
+/// `computed`: the correct result, with its unit. `ask(span of misprint_question)`: result of the
+/// law for the changed question, if there is one. `miss(value, kind)`: distance to the stated
+/// value, or none where it does not explain the value. Where no single error explains it, pairs of
 /// conventions are tried. `is_range`: the claim is a large range, for which few kinds are tried.
 /// *Leaves out:* other pairs, because they explain nearly any number.
 /// *Tests:* 494.7 for a peak of 989.4 TFLOP/s is sparse for dense; 26.8e9 for 2.68e9 bytes is a
 /// factor of 10; of two machines the nearer.
 template <class Ask, class Miss>
-std::vector<found_misprint> find_misprints(double answer, const unit_exponents& unit,
+std::vector<found_misprint> find_misprints(double computed, const unit_exponents& unit,
                                            std::span<const misprint_input> inputs, const Ask& ask,
                                            const Miss& miss, bool is_range = false) {
   const std::vector<detail::misprint_case> questions = detail::misprint_cases_of(inputs);
@@ -231,7 +231,7 @@ std::vector<found_misprint> find_misprints(double answer, const unit_exponents& 
   for (const misprint& s : misprints) {
     if ((is_range && !s.few_values) || (s.last_resort && !found.empty())) continue;
     if (!detail::can_happen_to(s, unit, inputs)) continue;
-    if (auto best = detail::best_of(s, answer, inputs, std::span(questions), ask, miss);
+    if (auto best = detail::best_of(s, computed, inputs, std::span(questions), ask, miss);
         best && !detail::is_among(found, *best)) {
       found.push_back(std::move(*best));
     }

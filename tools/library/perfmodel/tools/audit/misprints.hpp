@@ -77,7 +77,7 @@ inline constexpr std::array misprints = {
              true},
     misprint{"both phases for one", misprint_place::result, misprint_change::times, 2.0, "", "",
              detail::of_bytes},
-    misprint{"another answer of the same law", misprint_place::word, misprint_change::another, 0.0,
+    misprint{"another result of the same law", misprint_place::word, misprint_change::another, 0.0,
              "key"},
     misprint{"the whole for the part", misprint_place::part, misprint_change::left_out, 0.0,
              "minus"},

@@ -40,7 +40,7 @@ constexpr const char* name_of(bottleneck b) {
                                    "stragglers",
                                    "allocation",
                                    "unfused_traffic",
-                                   "many_small_kernels",
+                                   "elementwise_time",
                                    "memory_bandwidth",
                                    "memory_latency",
                                    "access_pattern",
