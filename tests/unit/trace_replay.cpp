@@ -1,8 +1,10 @@
 // A trace is replayed: at its times, faster, in part, with turns, and with limits of the client.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <concepts>
 #include <cstdint>
 #include <perfmodel/serving/simulation/trace.hpp>
+#include <type_traits>
 #include <vector>
 
 namespace unit_trace_replay {
@@ -27,7 +29,8 @@ struct sent {
 };
 
 /// Requests as they are sent to a server that takes `service` for each, all at once.
-std::vector<sent> replay(pm::request_source& source, double service, std::size_t most = 1000) {
+template <std::derived_from<pm::request_source> Source>
+std::vector<sent> replay(Source& source, double service, std::size_t most = 1000) {
   std::vector<sent> out;
   std::vector<sent> running;
   pm::simulated_request r;
@@ -44,7 +47,11 @@ std::vector<sent> replay(pm::request_source& source, double service, std::size_t
     }
     source.take(r);
     CHECK(r.arrival == next);
+    CHECK(r.index == static_cast<std::int64_t>(out.size()));
     out.push_back({r.index, r.arrival});
+    if constexpr (std::is_same_v<Source, pm::trace_source>) {
+      out.back().index = static_cast<std::int64_t>(source.position(r.index));
+    }
     running.push_back({r.index, r.arrival + service});
   }
   return out;
@@ -178,6 +185,17 @@ TEST_CASE("a request has the lengths, session and blocks of its trace") {
   CHECK(r.blocks.empty());
   source.take(r);
   CHECK(r.blocks == std::vector<std::uint64_t>{8, 9});
+  t.requests[1].input_tokens = 127;  // the second block is not full
+  r.first_token_at = 3.0;
+  pm::trace_source partial(t, {.from_s = 0.5});
+  partial.take(r);
+  CHECK(r.blocks == std::vector<std::uint64_t>{8});
+  CHECK(r.first_token_at == -1.0);
+  t.blocks_cover_output = true;
+  pm::trace_source covering(t, {.from_s = 0.5});
+  covering.take(r);
+  CHECK(r.blocks == std::vector<std::uint64_t>{8, 9});
+  r.input_tokens = 130;
   CHECK(r.block_tokens == 64);
   CHECK(r.input_tokens == 130);
   CHECK(r.output_tokens == 5);

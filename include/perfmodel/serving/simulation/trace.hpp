@@ -35,6 +35,7 @@ struct request_trace {
   std::vector<trace_request> requests{};
   std::vector<std::uint64_t> blocks{};  ///< block identifiers of all requests
   int block_tokens = 16;                ///< tokens per block identifier
+  bool blocks_cover_output = false;     ///< whether they go on over the output after the prompt
   std::string label{};
   std::string format{};
 };
@@ -137,7 +138,8 @@ class limited_slots {
 }  // namespace detail
 
 /// Replay of a trace in memory. A first turn is sent at its time, a later one `think_s` after
-/// completion of its previous request. Requests with equal times keep the order of the trace.
+/// completion of its previous request. Requests with equal times keep the order of the trace;
+/// `index` counts requests in the order of sending.
 ///
 /// With `in_flight_limit` a request that is due waits in the client, first come first served, and
 /// its `arrival` is the time at which it is sent. With `session_limit` a first turn waits for the
@@ -162,6 +164,10 @@ class trace_source : public request_source {
 
   /// Number of requests that are replayed.
   std::int64_t size() const { return selected_; }
+  /// Position in the trace of a request that was taken, by its `index`.
+  std::size_t position(std::int64_t index) const {
+    return static_cast<std::size_t>(sent_[static_cast<std::size_t>(index)]);
+  }
 
   double next_arrival() override {
     const double root = sessions_.earliest(root_time_);
@@ -187,11 +193,12 @@ class trace_source : public request_source {
     in_flight_.acquire();
     last_sent_ = at;
     fill(r, index, at);
+    sent_.push_back(index);
   }
 
   void completed(const request_record& r, double at) override {
     in_flight_.release(at);
-    const auto index = static_cast<std::size_t>(r.index);
+    const std::size_t index = position(r.index);
     int sent = 0;
     if (!first_turn_.empty()) {
       for (int i = first_turn_[index]; i >= 0;
@@ -263,19 +270,23 @@ class trace_source : public request_source {
   }
   void fill(simulated_request& to, int index, double at) const {
     const trace_request& r = trace_.requests[static_cast<std::size_t>(index)];
-    to.index = index;
+    to.index = static_cast<std::int64_t>(sent_.size());
     to.arrival = at;
     to.input_tokens = r.input_tokens;
     to.output_tokens = r.output_tokens;
     to.session = r.session;
     to.block_tokens = trace_.block_tokens;
+    to.assumed_hit_tokens = 0;
+    to.first_token_at = -1.0;
+    const int covered = r.input_tokens + (trace_.blocks_cover_output ? r.output_tokens : 0);
     const auto first = trace_.blocks.begin() + r.first_block;
-    to.blocks.assign(first, first + r.block_count);
+    to.blocks.assign(first, first + std::min(r.block_count, covered / trace_.block_tokens));
   }
 
   const request_trace& trace_;
   detail::replayed_arrivals arrivals_;
   detail::limited_slots in_flight_, sessions_;
+  std::vector<int> sent_{};                      ///< positions in the order of sending
   std::vector<int> roots_{};                     ///< first turns, in order of time
   std::vector<int> first_turn_{}, next_turn_{};  ///< turns after a request; empty: no turns
   std::vector<int> conversation_{}, open_{};     ///< only with a limit of sessions
@@ -326,7 +337,11 @@ class streamed_trace_source : public request_source {
     r.output_tokens = next_.output_tokens;
     r.session = next_.session;
     r.block_tokens = reader_.block_tokens();
+    r.assumed_hit_tokens = 0;
+    r.first_token_at = -1.0;
     r.blocks.swap(blocks_);
+    const auto full = static_cast<std::size_t>(next_.input_tokens / r.block_tokens);
+    if (r.blocks.size() > full) r.blocks.resize(full);
     in_flight_.acquire();
     advance();
   }

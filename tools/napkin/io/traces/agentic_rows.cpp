@@ -11,8 +11,8 @@ namespace common::traces {
 
 namespace {
 
-constexpr number_range seconds{.least = 0.0, .most = 1e9};
-constexpr number_range tokens{.least = 0.0, .most = 1e9, .whole = true};
+constexpr number_range allowed_seconds{.least = 0.0, .most = 1e9};
+constexpr number_range allowed_tokens{.least = 0.0, .most = 1e9, .whole = true};
 
 std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
   return perfmodel::random_generator(a ^ (b * 0xD1342543DE82EF95ULL)).bits();
@@ -46,7 +46,7 @@ class agentic_reader : public row_reader {
     std::int64_t system_tokens = 0;
   };
   static std::int64_t whole(const json_field& of, std::string_view key) {
-    return of.has(key) ? static_cast<std::int64_t>(of[key].number(tokens)) : 0;
+    return of.has(key) ? static_cast<std::int64_t>(of[key].number(allowed_tokens)) : 0;
   }
   static prefix prefix_of(const json_field& agent) {
     return {whole(agent, "tool_tokens"), whole(agent, "system_tokens")};
@@ -71,7 +71,7 @@ class agentic_reader : public row_reader {
     }
   }
   void read_subagent(const json_field& agent, const std::string& parent) {
-    const double begin_s = agent["t"].number(seconds);
+    const double begin_s = agent["t"].number(allowed_seconds);
     const std::string id = agent.has("agent_id") ? agent["agent_id"].text() : cat(rows_.size());
     bool first = true;
     for (const json_field& request : agent["requests"].list()) {
@@ -86,13 +86,13 @@ class agentic_reader : public row_reader {
     row.line = lines_->line();
     row.session = key;
     row.has_arrival = true;
-    row.arrival_ns = std::llround(1e9 * (begin_s + request["t"].number(seconds)));
-    row.input_tokens = static_cast<std::int64_t>(request["in"].number(tokens));
-    row.output_tokens = static_cast<std::int64_t>(request["out"].number(tokens));
+    row.arrival_ns = std::llround(1e9 * (begin_s + request["t"].number(allowed_seconds)));
+    row.input_tokens = static_cast<std::int64_t>(request["in"].number(allowed_tokens));
+    row.output_tokens = static_cast<std::int64_t>(request["out"].number(allowed_tokens));
     if (row.output_tokens == 0) row.empty_column = "out";
     if (row.input_tokens == 0) row.empty_column = "in";
-    if (request.has("think_time")) row.think_s = request["think_time"].number(seconds);
-    if (request.has("api_time")) row.measured.e2e_s = request["api_time"].number(seconds);
+    if (request.has("think_time")) row.think_s = request["think_time"].number(allowed_seconds);
+    if (request.has("api_time")) row.measured.e2e_s = request["api_time"].number(allowed_seconds);
     row.block_tokens = block_tokens_;
     if (!request.has("hash_ids")) return;
     row.has_blocks = true;
@@ -184,8 +184,8 @@ class bench_reader : public row_reader {
   }
 
   void fill(trace_row& row) const {
-    row.input_tokens = static_cast<std::int64_t>(field("input_lens").number(tokens));
-    row.output_tokens = static_cast<std::int64_t>(field("output_lens").number(tokens));
+    row.input_tokens = static_cast<std::int64_t>(field("input_lens").number(allowed_tokens));
+    row.output_tokens = static_cast<std::int64_t>(field("output_lens").number(allowed_tokens));
     if (row.output_tokens == 0 || row.input_tokens == 0) row.failed = true;
     if (has("errors") && field("errors").raw().is_string()) {
       row.failed = row.failed || !field("errors").text().empty();
@@ -195,17 +195,17 @@ class bench_reader : public row_reader {
       row.has_arrival = true;
     }
     if (!has("ttfts") || row.failed) return;
-    row.measured.ttft_s = field("ttfts").number(seconds);
+    row.measured.ttft_s = field("ttfts").number(allowed_seconds);
     if (!has("itls")) return;
     const json_field itls = field("itls");
     const auto intervals = static_cast<double>(row.output_tokens - 1);
     if (itls.raw().is_number()) {  // the mean of a request, in some forks
-      row.measured.tpot_s = itls.number(seconds);
+      row.measured.tpot_s = itls.number(allowed_seconds);
       row.measured.e2e_s = row.measured.ttft_s + intervals * row.measured.tpot_s;
       return;
     }
     double sum = 0.0;
-    for (const json_field& itl : itls.list()) sum += itl.number(seconds);
+    for (const json_field& itl : itls.list()) sum += itl.number(allowed_seconds);
     row.measured.e2e_s = row.measured.ttft_s + sum;
     if (intervals > 0.0) row.measured.tpot_s = sum / intervals;
   }

@@ -194,6 +194,7 @@ void trace_builder::make_blocks(trace_row& row) {
   std::int64_t leading = row.leading_blocks;
   std::int64_t all = row.input_tokens / size;
   if (leading < 0) {  // the next turn repeats prompt and output
+    file_.workload.blocks_cover_output = true;
     const bool first = row.turn == 0 || !chains_.contains(row.session);
     leading = first ? 0 : std::max<std::int64_t>(0, row.input_tokens - row.new_tokens) / size;
     all = (row.input_tokens + row.output_tokens) / size;
