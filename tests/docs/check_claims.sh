@@ -58,7 +58,7 @@ page=docs/how-to/calibrate_a_gpu.md
 numbers=(zero one two three four five six seven eight nine ten eleven twelve)
 fitted=$(sed -nE 's/.*std::array<fitted_parameter, ([0-9]+)> fitted_machine_parameters.*/\1/p' \
   tools/library/perfmodel/tools/fit/calibrate_machine.hpp)
-profiles=$(cat include/perfmodel/kernels/catalog/*.hpp | grep -c '^inline constexpr machine_profile profile_')
+profiles=$(cat include/perfmodel/kernels/catalog/*.hpp | grep -c ' profile_[a-z0-9_]* = fitted_to(')
 says() { grep -qi "$1" "$page" || complain "$page: does not say \"$1\""; }
 says "${numbers[fitted]} of its parameters"
 says "${numbers[profiles]} accelerators have"

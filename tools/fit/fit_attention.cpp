@@ -20,15 +20,12 @@ std::string third(const char* name, double x) {
   return name + std::to_string(static_cast<int>(std::log2(x) / 3.0));
 }
 
-/// `dram`, in TB/s: what an L2 is fitted over.
+/// A row of the catalogue's table. `dram`, in TB/s: what an L2 is fitted over.
 template <class Values>
-void print_entry(const char* field, const Values& v, double dram) {
-  std::printf(
-      "    .%s = {.floor = %#.4g * us,\n        .tile_latency = %#.4g * us,\n"
-      "        .element_rate = %#.4g * GHz,\n        .matrix_share = %#.4g",
-      field, v[0], v[1], v[2], v[3]);
-  if (v.size() > 4) std::printf(",\n        .l2_bandwidth = %#.4g * TB_per_s", v[4] * dram);
-  std::puts("},");
+void print_row(const Values& v, double dram, const char* end) {
+  std::printf("    attention_row({%#.4g, %#.4g, %#.4g, %#.4g", v[0], v[1], v[2], v[3]);
+  if (v.size() > 4) std::printf(", %#.4g", v[4] * dram);
+  std::printf("})%s\n", end);
 }
 
 /// Fits one machine and prints all about it; the result predicts rows of any machine.
@@ -52,15 +49,13 @@ pm::attention_calibration report(const std::string& gpu, const rows_of_machine& 
       std::printf("%s is not identified\n", p.name);
     }
   }
-  std::printf("inline constexpr attention_profile attention_%s{\n    .name = \"%s\",\n",
-              gpu.c_str(), rows.front().device->name.c_str());
   const pm::accelerator& device = *rows.front().device;
   const double dram =
       fit_rows::attention_dram(device, fit_rows::machine_of(device.name)).value() * 1e-12;
-  print_entry("value", fit.value, dram);
-  print_entry("standard_error", fit.standard_error, dram);
-  std::printf("    .log_sigma = %.2g,\n    .from = &sources::aic_attention};\n",
-              pm::log_sigma_of(heads));
+  std::printf("    attention_%s = fitted_to(%s, sources::aic_attention, %.2g,\n", gpu.c_str(),
+              device.name.c_str(), pm::log_sigma_of(heads));
+  print_row(fit.value, dram, ",");
+  print_row(fit.standard_error, dram, ")");
   return Model::from(device, fit.value);
 }
 

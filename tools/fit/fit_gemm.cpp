@@ -54,15 +54,12 @@ std::vector<double> held_out(const rows& data, double pm::gemm::*of) {
   return out;
 }
 
-void print_parameters(const char* field, const pm::machine_parameters& p) {
-  std::printf(
-      "    .%s = {.matrix_floor = %#.4g * us,\n        .matrix_share = %#.4g,\n"
-      "        .dram_share = %#.4g,\n        .operand_bandwidth = %#.4g * TB_per_s,\n"
-      "        .tile_fill = %#.4g * us,\n        .split_cost = %#.4g * us,\n"
-      "        .power_slowdown = %#.4g},\n",
-      field, p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
-      p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6, p.split_cost.value() * 1e6,
-      p.power_slowdown);
+/// A row of the catalogue's table, without the L2, which other fits find.
+void print_row(const pm::machine_parameters& p, const char* end) {
+  std::printf("    machine_row({%#.4g, %#.4g, %#.4g, %#.4g, %#.4g, %#.4g, %#.4g})%s\n",
+              p.matrix_floor.value() * 1e6, p.matrix_share, p.dram_share,
+              p.operand_bandwidth.value() * 1e-12, p.tile_fill.value() * 1e6,
+              p.split_cost.value() * 1e6, p.power_slowdown, end);
 }
 
 /// By format, engine and machine.
@@ -190,11 +187,10 @@ pm::machine_parameters report_machine(const std::string& gpu, const rows& data,
     print_score("with those that fill the L2", gpu, residual);
   }
   published::print_coverage(gpu, fit.held_out, fit.profile.log_sigma);
-  std::printf("inline constexpr machine_profile profile_%s{\n    .name = \"%s\",\n", gpu.c_str(),
-              gpu.c_str());
-  print_parameters("value", p);
-  print_parameters("standard_error", fit.profile.standard_error);
-  std::printf("    .log_sigma = %.3g,\n    .from = &sources::aic_gemm};\n", fit.profile.log_sigma);
+  std::printf("    profile_%s = fitted_to(%s, sources::aic_gemm, %.3g,\n", gpu.c_str(), gpu.c_str(),
+              fit.profile.log_sigma);
+  print_row(p, ",");
+  print_row(fit.profile.standard_error, ")");
   return p;
 }
 

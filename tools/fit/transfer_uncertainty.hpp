@@ -51,17 +51,15 @@ inline uncertainty uncertainty_of(const std::string& operation, const pm::accele
   const bool same = is_same_generation(a, by.device());
   for (const auto& [name, kind] : products) {
     if (operation != name) continue;
-    return {transferred_gemm_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).gemms[kind], same};
+    return {transferred_gemm_log_sigmas(a, by)[kind], by.gemm_log_sigmas[kind], same};
   }
   for (const auto& [name, kind] : attention) {
     if (operation != name) continue;
-    return {transferred_attention_log_sigmas(a, near)[kind],
-            measured_log_sigmas_of(near).attention[kind], same};
+    return {transferred_attention_log_sigmas(a, near)[kind], near.attention_log_sigmas[kind], same};
   }
   for (const auto& [name, kind] : experts) {
     if (operation != name) continue;
-    return {transferred_expert_log_sigmas(a, by)[kind], measured_log_sigmas_of(by).experts[kind],
-            same};
+    return {transferred_expert_log_sigmas(a, by)[kind], by.expert_log_sigmas[kind], same};
   }
   throw std::invalid_argument("no such operation: " + operation);
 }

@@ -1,9 +1,7 @@
 // Time of attention kernels: tiles over SMs, splits of the context, L2 residency, exponentials.
 #pragma once
 
-#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/kernels/attention_profile.hpp>
-#include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
@@ -34,7 +32,7 @@ namespace detail {
 
 /// References to the parts of a calibration, so that frequent calls copy nothing.
 template <Scalar T>
-struct attention_calibration_view {
+struct attention_view {
   const basic_machine_parameters<T>& machine;
   const basic_attention_parameters<T>& attention;
   const basic_attention_kernels<T>& kernels;
@@ -56,8 +54,7 @@ struct warm_memory {
 /// Time of `moved` bytes of memory traffic on `distinct` different bytes. The share that the
 /// previous run left in L2 is read from L2, no slower than from DRAM. The rest is read from DRAM.
 template <Scalar T>
-constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
-                                        const attention_calibration_view<T>& c,
+constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a, const attention_view<T>& c,
                                         const bytes<T>& moved, const bytes<T>& distinct,
                                         cache_state state) {
   const T warm = named("share in L2", state == cache_state::cold
@@ -72,20 +69,11 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a,
           cold};
 }
 
-/// Time of an attention kernel, and its bytes from DRAM.
-template <Scalar T>
-struct attention_time {
-  duration<T> time{};
-  bytes<T> from_dram{};
-};
-
 template <Scalar T, class Terms>
-constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
-                                              const basic_attention_decode<T>& w,
-                                              const basic_demand<T>& needs,
-                                              const attention_calibration_view<T>& c,
-                                              const basic_call_conditions<T>& conditions,
-                                              Terms&& terms) {
+constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a,
+                                        const basic_attention_decode<T>& w,
+                                        const basic_demand<T>& needs, const attention_view<T>& c,
+                                        const basic_call_conditions<T>& conditions, Terms&& terms) {
   using math::ceil;
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
@@ -124,14 +112,14 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   if (w.kv_format.format != w.format) {
     fixed_time += terms.add(limiter::launch, "conversion", k.low_precision_kv_time);
   }
-  return {named("time", fixed_time + combined), memory.from_dram};
+  return {named("time", fixed_time + combined), memory.from_dram, 2};  // blocks, memory
 }
 
 /// Time of one query-key pair on one SM: multiplications with key and value on the matrix units,
 /// and an exponential. Some kernels overlap the exponential with the multiplications.
 template <Scalar T>
 constexpr duration<T> pair_time(const basic_accelerator<T>& a, const basic_attention_prefill<T>& w,
-                                const attention_calibration_view<T>& c, const T& sms) {
+                                const attention_view<T>& c, const T& sms) {
   const T value_dim = w.value_width();
   const bool low_precision = w.kv_format.format != w.format;
   const T share = low_precision ? T(c.attention.matrix_share * c.kernels.low_precision_kv_matrix)
@@ -175,12 +163,10 @@ constexpr duration<T> combining_time(const basic_accelerator<T>& a,
 }
 
 template <Scalar T, class Terms>
-constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
-                                              const basic_attention_prefill<T>& w,
-                                              const basic_demand<T>& needs,
-                                              const attention_calibration_view<T>& c,
-                                              const basic_call_conditions<T>& conditions,
-                                              Terms&& terms) {
+constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a,
+                                        const basic_attention_prefill<T>& w,
+                                        const basic_demand<T>& needs, const attention_view<T>& c,
+                                        const basic_call_conditions<T>& conditions, Terms&& terms) {
   const basic_attention_parameters<T>& p = c.attention;
   const basic_attention_kernels<T>& k = c.kernels;
   using math::ceil;
@@ -218,24 +204,7 @@ constexpr attention_time<T> time_of_attention(const basic_accelerator<T>& a,
   }
   const duration<T> overlapped =
       k.overlaps_memory ? p_norm(tiles_take, memory_takes) : tiles_take + memory_takes;
-  return {named("time", fixed_time + overlapped), memory.from_dram + stored.from_dram};
-}
-
-/// Time of an attention kernel, with its breakdown and shares of the peaks.
-template <Scalar T, class Attention>
-constexpr basic_estimate<T> estimate_of_attention(const basic_accelerator<T>& a, const Attention& w,
-                                                  const basic_attention_calibration<T>& c,
-                                                  const basic_call_conditions<T>& conditions) {
-  const basic_demand<T> needs = demand_of(w);
-  basic_estimate<T> e;
-  const attention_time<T> t = time_of_attention(
-      a, w, needs, attention_calibration_view<T>{c.machine, c.attention, c.kernels}, conditions,
-      e.terms);
-  e.time = t.time;
-  e.limiter = e.terms.limiting(2);  // the first two: blocks or tiles, and memory
-  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
-  return e;
+  return {named("time", fixed_time + overlapped), memory.from_dram + stored.from_dram, 2};
 }
 
 }  // namespace detail
@@ -260,7 +229,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_decode<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::estimate_of_attention(a, w, c, conditions);
+  return detail::estimate_of_kernel(
+      a, w, detail::attention_view<T>{c.machine, c.attention, c.kernels}, conditions);
 }
 
 /// Time of prefill attention: waves of tiles, with a tail of the longest ones, and memory traffic.
@@ -282,7 +252,8 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_attention_prefill<T>& w,
                                                 const basic_attention_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  return detail::estimate_of_attention(a, w, c, conditions);
+  return detail::estimate_of_kernel(
+      a, w, detail::attention_view<T>{c.machine, c.attention, c.kernels}, conditions);
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -1,9 +1,6 @@
 // Time of the kernels of element-wise operators, normalisations and embedding look-ups.
 #pragma once
 
-#include <perfmodel/core/error.hpp>
-#include <perfmodel/core/estimate.hpp>
-#include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/elementwise.hpp>
@@ -55,19 +52,14 @@ struct basic_memory_bound_kernels {
 };
 using memory_bound_kernels = basic_memory_bound_kernels<>;
 
-/// Parameters of one accelerator model, and of the element-wise kernels that run on it.
 template <Scalar T = double>
-struct basic_elementwise_calibration {
-  basic_machine_parameters<T> machine{};
-  basic_memory_bound_kernels<T> kernels{};
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("machine", s.machine...);
-    f("kernels", s.kernels...);
-  }
-};
+using basic_elementwise_calibration = kernel_calibration<basic_memory_bound_kernels<T>>;
 using elementwise_calibration = basic_elementwise_calibration<>;
+
+/// Largest number of tokens that PyTorch looks up sequentially; each adds serial_lookup_time.
+/// Source: PyTorch, aten/src/ATen/native/cuda/Indexing.cu, index_select of few indices. Test: by
+/// hand.
+inline constexpr double most_serial_lookups = 16.0;
 
 namespace detail {
 
@@ -88,54 +80,90 @@ constexpr T elements_per_sm(const T& elements, const std::optional<T>& rows, con
   return elements * scalar_max(T(1.0 / *rows), T(1.0 / sms));
 }
 
-/// Time of an element-wise kernel: memory traffic overlapped with SM cycles, plus the launch.
-template <Scalar T, class Terms>
-constexpr duration<T> elementwise_time(const basic_accelerator<T>& a, const basic_demand<T>& d,
-                                       const T& elements, const std::optional<T>& rows,
-                                       const T& cycles, const T& warm,
-                                       const basic_machine_parameters<T>& machine,
-                                       const duration<T>& kernel_time, Terms&& terms) {
+/// Parameters of the machine, and the costs of its element-wise kernels.
+template <Scalar T>
+struct elementwise_view {
+  const basic_machine_parameters<T>& machine;
+  duration<T> kernel_time{};
+  T element_cycles{}, lookup_cycles{};
+  duration<T> serial_lookup_time{};
+
+  constexpr elementwise_view(const basic_machine_parameters<T>& m, const duration<T>& kernel)
+      : machine(m), kernel_time(kernel) {}
+  constexpr elementwise_view(const basic_machine_parameters<T>& m,
+                             const basic_memory_bound_kernels<T>& k)
+      : machine(m),
+        kernel_time(k.kernel_time),
+        element_cycles(k.element_cycles),
+        lookup_cycles(k.lookup_cycles),
+        serial_lookup_time(k.serial_lookup_time) {}
+};
+
+/// Elements, rows and SM cycles per element of an element-wise operator, and the time of sequential
+/// look-ups.
+template <Scalar T>
+struct elementwise_shape {
+  T elements{};
+  std::optional<T> rows{};
+  T cycles{};
+  duration<T> lookups{};
+};
+template <Scalar T>
+constexpr elementwise_shape<T> shape_of(const basic_elementwise<T>& x,
+                                        const elementwise_view<T>& c) {
+  return {x.elements, x.rows, c.element_cycles};
+}
+template <Scalar T>
+constexpr elementwise_shape<T> shape_of(const basic_norm<T>& x, const elementwise_view<T>& c) {
+  return {x.rows * x.width, x.rows, c.element_cycles};
+}
+template <Scalar T>
+constexpr elementwise_shape<T> shape_of(const basic_embedding<T>& x, const elementwise_view<T>& c) {
+  elementwise_shape<T> shape{x.tokens * x.hidden, {}, c.lookup_cycles};
+  if (upper(c.serial_lookup_time.value()) > 0.0) {
+    const T sequential = from_lanes<T>([&](std::size_t lane) {
+      return lanes_of<T>::lane(x.tokens, lane) <= most_serial_lookups ? 1.0 : 0.0;
+    });
+    shape.lookups = sequential * x.tokens * c.serial_lookup_time;
+  }
+  return shape;
+}
+
+/// Time of an element-wise kernel: memory traffic overlapped with SM cycles, plus the launch. L2
+/// supplies data of the previous run if the cache is warm.
+template <Scalar T, class Operator, class Terms>
+constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const Operator& x,
+                                        const basic_demand<T>& d, const elementwise_view<T>& c,
+                                        const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const basic_machine_parameters<T>& machine = c.machine;
+  const elementwise_shape<T> shape = shape_of(x, c);
   const bytes<T> moved = d.dram.total();
   const bandwidth<T> dram = scalar_max(machine.dram_share, T(elementwise_dram_share)) *
                             positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  duration<T> memory = (1.0 - warm) * moved / dram;
   const auto& l2 =
       machine.elementwise_l2_bandwidth ? machine.elementwise_l2_bandwidth : machine.l2_bandwidth;
+  const T warm = conditions.cache == cache_state::cold || !l2 || !a.l2.capacity.is_stated()
+                     ? T(0.0)
+                     : streamed_resident_share(moved, a.l2.capacity.quantity());
+  duration<T> memory = (1.0 - warm) * moved / dram;
   if (l2) {  // no slower than DRAM
     memory = memory + min(duration<T>(warm * moved / *l2), duration<T>(warm * moved / dram));
   }
+  memory = terms.add(limiter::memory, "memory", memory);
   duration<T> element_time{};
-  if (upper(cycles) > 0.0) {
-    element_time = cycles * elements_per_sm(elements, rows, count("sms", a.sms.value())) /
+  if (upper(shape.cycles) > 0.0) {
+    element_time = shape.cycles *
+                   elements_per_sm(shape.elements, shape.rows, count("sms", a.sms.value())) /
                    positive("vector.clock", a.vector.clock.quantity());
   }
-  memory = terms.add(limiter::memory, "memory", memory);
-  if (upper(element_time.value()) > 0.0)
-    element_time = terms.add(limiter::vector_compute, "elements", element_time);
-  const duration<T> launch = terms.add(limiter::launch, "launch", d.launches * kernel_time);
-  return named("time", launch + p_norm(memory, element_time));
-}
-
-/// Time of an element-wise kernel with its breakdown; L2 supplies data of the previous run if the
-/// cache is warm.
-template <Scalar T>
-constexpr basic_estimate<T> estimate_of_streaming(const basic_accelerator<T>& a,
-                                                  const basic_demand<T>& d, const T& elements,
-                                                  const std::optional<T>& rows, const T& cycles,
-                                                  const basic_elementwise_calibration<T>& c,
-                                                  cache_state state) {
-  const bool has_l2 =
-      (c.machine.l2_bandwidth || c.machine.elementwise_l2_bandwidth) && a.l2.capacity.is_stated();
-  const bytes<T> moved = d.dram.total();
-  const T warm = state == cache_state::cold || !has_l2
-                     ? T(0.0)
-                     : streamed_resident_share(moved, a.l2.capacity.quantity());
-  basic_estimate<T> e;
-  e.time = elementwise_time(a, d, elements, rows, cycles, warm, c.machine, c.kernels.kernel_time,
-                            e.terms);
-  e.limiter = e.terms.limiting(e.terms.size() - 1);  // all parts but the launch
-  e.mbu = (1.0 - warm) * moved / a.dram.bandwidth.quantity() / e.time;
-  return e;
+  const bool has_elements = upper(element_time.value()) > 0.0;
+  if (has_elements) element_time = terms.add(limiter::vector_compute, "elements", element_time);
+  const duration<T> launch = terms.add(limiter::launch, "launch", d.launches * c.kernel_time);
+  duration<T> time = named("time", launch + p_norm(memory, element_time));
+  if (upper(shape.lookups.value()) > 0.0) {
+    time += terms.add(limiter::latency, "look-ups", shape.lookups);
+  }
+  return {time, (1.0 - warm) * moved, std::size_t{1} + has_elements};  // all parts but the launch
 }
 
 }  // namespace detail
@@ -148,42 +176,15 @@ constexpr basic_estimate<T> estimate_of_streaming(const basic_accelerator<T>& a,
 /// Leaves out: bandwidth lost with few bytes in flight; different costs of reads and writes.
 /// Errors: those of demand_of; sms or clock not stated if elements take cycles.
 /// Tests: values computed by hand; published latencies of two accelerators.
-template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_elementwise<T>& x,
-                                                const basic_elementwise_calibration<T>& c,
-                                                const basic_call_conditions<T>& conditions = {}) {
-  return detail::estimate_of_streaming(a, demand_of(x), x.elements, x.rows,
-                                       c.kernels.element_cycles, c, conditions.cache);
-}
-template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_norm<T>& x,
-                                                const basic_elementwise_calibration<T>& c,
-                                                const basic_call_conditions<T>& conditions = {}) {
-  return detail::estimate_of_streaming(a, demand_of(x), T(x.rows * x.width), {x.rows},
-                                       c.kernels.element_cycles, c, conditions.cache);
-}
-/// Largest number of tokens that PyTorch looks up sequentially; each adds serial_lookup_time.
-/// Source: PyTorch, aten/src/ATen/native/cuda/Indexing.cu, index_select of few indices. Test: by
-/// hand.
-inline constexpr double most_serial_lookups = 16.0;
-template <Scalar T>
-constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
-                                                const basic_embedding<T>& x,
-                                                const basic_elementwise_calibration<T>& c,
-                                                const basic_call_conditions<T>& conditions = {}) {
-  const duration<T>& lookup_time = c.kernels.serial_lookup_time;
-  basic_estimate<T> e = detail::estimate_of_streaming(a, demand_of(x), T(x.tokens * x.hidden), {},
-                                                      c.kernels.lookup_cycles, c, conditions.cache);
-  const T sequential = detail::from_lanes<T>([&](std::size_t lane) {
-    return lanes_of<T>::lane(x.tokens, lane) <= most_serial_lookups ? 1.0 : 0.0;
-  });
-  if (upper(lookup_time.value()) > 0.0 && upper(sequential) > 0.0) {
-    e.time += e.terms.add(limiter::latency, "look-ups", sequential * x.tokens * lookup_time);
-    e.mbu = e.mbu * ((e.time - sequential * x.tokens * lookup_time) / e.time);
+template <Scalar T, template <class> class Operator>
+  requires requires(const Operator<T>& x, const detail::elementwise_view<T>& c) {
+    detail::shape_of(x, c);
   }
-  return e;
+constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a, const Operator<T>& x,
+                                                const basic_elementwise_calibration<T>& c,
+                                                const basic_call_conditions<T>& conditions = {}) {
+  return detail::estimate_of_kernel(a, x, detail::elementwise_view<T>{c.machine, c.kernels},
+                                    conditions);
 }
 
 // Element-wise kernels of an engine step that were measured separately, and their times.
@@ -261,12 +262,13 @@ constexpr duration<T> elementwise_kernel_time(const basic_accelerator<T>& a, ele
                                               const Streamed& x,
                                               const basic_machine_parameters<T>& m,
                                               const basic_elementwise_kernels<T>& s) {
-  basic_memory_bound_kernels<T> kernels{.kernel_time = s.kernel_time};
-  if (k == elementwise_kernel::head_norm) kernels.element_cycles = s.head_norm_cycles;
   const bool without_launch = k == elementwise_kernel::residual || k == elementwise_kernel::sampler;
-  if (without_launch) kernels.kernel_time = duration<T>{};
+  detail::elementwise_view<T> kernels{m, without_launch ? duration<T>{} : s.kernel_time};
+  if (k == elementwise_kernel::head_norm) kernels.element_cycles = s.head_norm_cycles;
   const duration<T> single_time =
-      calibrated_estimate(a, x, {m, kernels}, {.cache = cache_state::warm}).time;
+      time_of_kernel(a, x, demand_of(x), kernels,
+                     basic_call_conditions<T>{.cache = cache_state::warm}, detail::no_terms{})
+          .time;
   return k == elementwise_kernel::sampler
              ? duration<T>(s.sampler_floor + s.sampler_passes * single_time)
              : single_time;

@@ -1,8 +1,6 @@
 // Time of a GEMM: tiles in waves over SMs, operand bandwidth, DRAM traffic, power limit.
 #pragma once
 
-#include <perfmodel/core/estimate.hpp>
-#include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/scalar/math.hpp>
@@ -170,118 +168,11 @@ constexpr T waves_of(const T& tiles, const T& sms) {
   return ceil(tiles / sms);
 }
 
-/// Time of all tiles of one size, which the SMs run in waves.
-/// A tile takes K steps and a fill. A step is the time per element of K. It is the longest of four
-/// times: multiplications, arrival of operands, dequantisation of weights on the vector units, and
-/// the kernel's least step.
-/// The fill is tile_fill; with large instructions it is in proportion to the tile's size.
-/// With fewer tiles than SMs, K is divided into parts until all SMs work (split-k). That costs
-/// split_cost, a fill of at least tile_fill for each part, and the sum of the partial results.
-template <Scalar T>
-constexpr duration<T> tiled_time(const basic_gemm<T>& g, const basic_machine_parameters<T>& machine,
-                                 const gemm_rates<T>& r, const T& padded_rows,
-                                 const duration<T>& least_step, std::size_t tile) {
-  using math::ceil;
-  using math::floor;
-  const output_tile& t = output_tiles[tile];
-  const sm_rates<T>& sm = r.sm;
-  const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
-  const T waves = named(t.waves, waves_of(grid, sm.count));
-  const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
-  const T rows = scalar_min(padded_rows, T(t.rows));
-  const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
-  duration<T> longest =
-      max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
-  if (upper(sm.dequantisation.value()) > 0.0) {
-    longest = max(longest, duration<T>(t.columns * sm.dequantisation));
-  }
-  if (r.path.has_least_step) longest = max(longest, least_step);
-  const duration<T> step = named(t.step, longest);
-  const duration<T> fill =
-      r.path.fills_by_size ? duration<T>(rows * (t.columns / filled_results) * machine.tile_fill)
-                           : machine.tile_fill;
-  const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
-  if (!r.path.splits) return whole;
-  // Number of parts of K: limited by the free SMs, and by least_split_depth per part on average.
-  if constexpr (std::is_floating_point_v<T>) {
-    if (2.0 * grid > sm.count)
-      return whole;  // one part is never faster; other scalars compute both
-  }
-  const T fitting = floor(T(sm.count / grid));
-  const T parts =
-      named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
-  const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
-  const duration<T> split = waves * (g.k / parts * step + max(fill, machine.tile_fill)) +
-                            machine.split_cost + sums / machine.operand_bandwidth;
-  return min(whole, named(t.split, split));
-}
-
-/// Time with the fastest tile size. Rows are padded to whole matrix instructions.
-template <Scalar T>
-constexpr duration<T> compute_time(const basic_gemm<T>& g,
-                                   const basic_machine_parameters<T>& machine,
-                                   const gemm_rates<T>& r, const duration<T>& least_step) {
-  using math::ceil;
-  const T padded_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
-  duration<T> least = tiled_time(g, machine, r, padded_rows, least_step, 0);
-  for (std::size_t i = 1; i < output_tiles.size(); ++i) {
-    if constexpr (std::is_floating_point_v<T>) {
-      const output_tile& before = output_tiles[i - 1];
-      if (g.m <= before.rows && before.columns == output_tiles[i].columns)
-        continue;  // equal to the tile before
-    }
-    least = min(least, tiled_time(g, machine, r, padded_rows, least_step, i));
-  }
-  return least;
-}
-
 /// Effective / nominal L2 capacity, for weight buffers that are read again in turn.
 inline constexpr double effective_l2_ratio = 1.1;
 
-/// Time of the memory traffic. Weights that are in L2 are read from there if that is faster than
-/// DRAM (at operand_bandwidth if l2_bandwidth is not known). GEMMs with run-time quantisation write
-/// 16-bit results.
-template <Scalar T>
-constexpr duration<T> memory_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                  const basic_traffic<T>& traffic,
-                                  const basic_machine_parameters<T>& machine,
-                                  const gemm_rates<T>& r, const basic_call_conditions<T>& c) {
-  const bandwidth<T>& dram = r.dram;
-  bytes<T> written = traffic.written;
-  if (r.path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
-  const duration<T> all = (traffic.read + written) / dram;
-  if (c.cache == cache_state::cold || !a.l2.capacity.is_stated()) return all;
-  const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
-  const bytes<T> capacity = effective_l2_ratio / l2_partitions_of(a) * a.l2.capacity.quantity();
-  const T warm =
-      named("warm share", l2_resident_share(bytes<T>(c.weight_copies * weights), capacity));
-  const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
-  const duration<T> from_dram = weights / dram;
-  const duration<T> from_l2 = min(duration<T>(weights / l2), from_dram);
-  return all - warm * (from_dram - from_l2);
-}
-
-/// Time to quantise activations: launches, then a read of 16-bit and a write of low-precision
-/// activations at DRAM bandwidth.
-/// With scales per tensor or row, the traffic takes at least the time of its L2 bytes at L2
-/// bandwidth. Each row then adds the cycles of a thread block.
-template <Scalar T>
-constexpr duration<T> quantise_time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                    const basic_machine_parameters<T>& machine,
-                                    const basic_engine_profile<T>& engine, const gemm_rates<T>& r) {
-  const T activations = g.m * g.k;
-  duration<T> moving_time = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
-  if (r.path.finds_scale) {
-    const bandwidth<T> l2 = machine.l2_bandwidth.value_or(machine.operand_bandwidth);
-    moving_time =
-        max(moving_time, duration<T>(activations * engine.quantise_bytes * lift<T>(byte) / l2));
-    if (upper(engine.quantise_row_cycles) > 0.0) {
-      const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
-      moving_time += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
-    }
-  }
-  return r.path.quantise_launches + moving_time;
-}
+/// Time scale tau of the power limit: much shorter kernels are not slowed.
+inline constexpr duration<> power_time_constant = duration<>::from_value(1e-3);
 
 /// Time of two overlapped parts of which the shorter still costs something: max + min^2 / (3 max).
 /// The slope is continuous where both are equal.
@@ -291,9 +182,6 @@ constexpr duration<T> partly_hidden_time(const duration<T>& a, const duration<T>
   const duration<T> shorter = min(a, b);
   return longer + shorter / longer * shorter / 3.0;
 }
-
-/// Time scale tau of the power limit: much shorter kernels are not slowed.
-inline constexpr duration<> power_time_constant = duration<>::from_value(1e-3);
 
 /// Lower limit of a kernel's time before its power slowdown. The slowed time T(t) = t + s dense^2 /
 /// (t + tau) has its minimum at t* = sqrt(s) dense - tau.
@@ -307,40 +195,158 @@ constexpr duration<T> power_limited_time(const duration<T>& t, const duration<T>
   return max(t, duration<T>(sqrt(slowdown) * dense - lift<T>(power_time_constant)));
 }
 
-/// Time of a valid GEMM. Its parts are added to the breakdown `terms`.
-template <Scalar T, class Terms>
-constexpr duration<T> time_of_gemm(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                                   const gemm_rates<T>& r, const gemm_needs<T>& needs,
-                                   const basic_machine_parameters<T>& machine,
-                                   const basic_engine_profile<T>& engine,
-                                   const basic_call_conditions<T>& conditions, Terms&& terms) {
-  const gemm_path<T>& path = r.path;
-  const bool is_in_model = conditions.cache == cache_state::cold;  // not a replayed benchmark
-  const duration<T> compute =
-      terms.add(limiter::compute, "compute",
-                compute_time(g, machine, r, is_in_model ? path.least_step : path.replayed_step));
-  const duration<T> memory =
-      terms.add(limiter::memory, "memory", memory_time(a, g, needs.dram, machine, r, conditions));
-  const duration<T> overlapped = named("overlapped", partly_hidden_time(compute, memory));
-  const duration<T> dense = named("dense time", needs.matrix_flop / path.matrix);
-  const duration<T> limited = power_limited_time(overlapped, dense, machine.power_slowdown);
-  const duration<T> power_time =
-      terms.add(limiter::compute, "power",
-                machine.power_slowdown * (dense / (limited + power_time_constant)) * dense +
-                    (limited - overlapped));
-  const duration<T> launch =
-      terms.add(limiter::launch, "launch", machine.matrix_floor + path.dequantisation_launch);
-  duration<T> time = launch + overlapped + power_time;
-  if (path.quantises) {
-    duration<T> quantise = quantise_time(a, g, machine, engine, r);
-    if (is_in_model) {
-      quantise = (path.finds_scale ? engine.tensor_scale_share : engine.quantise_share) * quantise;
-    } else if (path.finds_scale && facts_of(a.architecture).scales_blocks) {
-      quantise += scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.single_row_time;
-    }
-    time += terms.add(limiter::launch, "quantise", quantise);
+template <Scalar T>
+using gemm_view = calibration_view<T, basic_engine_profile<T>>;
+
+/// One call of a valid GEMM under a calibration. It refers to its parts, which must outlive it.
+template <Scalar T>
+struct gemm_call {
+  const basic_accelerator<T>& a;
+  const basic_gemm<T>& g;
+  const gemm_rates<T>& r;
+  const basic_machine_parameters<T>& machine;
+  const basic_engine_profile<T>& engine;
+  const basic_call_conditions<T>& conditions;
+
+  constexpr bool is_in_model() const {  // not a replayed benchmark
+    return conditions.cache == cache_state::cold;
   }
-  return named("time", time);
+  constexpr const bandwidth<T>& l2_bandwidth() const {
+    return machine.l2_bandwidth ? *machine.l2_bandwidth : machine.operand_bandwidth;
+  }
+
+  /// Time of all tiles of one size, which the SMs run in waves.
+  /// A tile takes K steps and a fill. A step is the time per element of K. It is the longest of
+  /// four times: multiplications, arrival of operands, dequantisation of weights on the vector
+  /// units, and the kernel's least step.
+  /// The fill is tile_fill; with large instructions it is in proportion to the tile's size.
+  /// With fewer tiles than SMs, K is divided into parts until all SMs work (split-k). That costs
+  /// split_cost, a fill of at least tile_fill for each part, and the sum of the partial results.
+  constexpr duration<T> tiled_time(const T& padded_rows, std::size_t tile) const {
+    using math::ceil;
+    using math::floor;
+    const output_tile& t = output_tiles[tile];
+    const sm_rates<T>& sm = r.sm;
+    const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
+    const T waves = named(t.waves, waves_of(grid, sm.count));
+    const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
+    const T rows = scalar_min(padded_rows, T(t.rows));
+    const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
+    duration<T> longest =
+        max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
+    if (upper(sm.dequantisation.value()) > 0.0) {
+      longest = max(longest, duration<T>(t.columns * sm.dequantisation));
+    }
+    if (r.path.has_least_step) {
+      longest = max(longest, is_in_model() ? r.path.least_step : r.path.replayed_step);
+    }
+    const duration<T> step = named(t.step, longest);
+    const duration<T> fill =
+        r.path.fills_by_size ? duration<T>(rows * (t.columns / filled_results) * machine.tile_fill)
+                             : machine.tile_fill;
+    const duration<T> whole = named(t.whole, waves * (g.k * step + fill));
+    if (!r.path.splits) return whole;
+    // Number of parts of K: limited by the free SMs, and by least_split_depth per part on average.
+    if constexpr (std::is_floating_point_v<T>) {
+      if (2.0 * grid > sm.count)
+        return whole;  // one part is never faster; other scalars compute both
+    }
+    const T fitting = floor(T(sm.count / grid));
+    const T parts =
+        named(t.parts, scalar_max(T(1.0), scalar_min(fitting, T(g.k / T(least_split_depth)))));
+    const bytes<T> sums = g.m * g.n * parts * bytes_of(number_format::fp32);
+    const duration<T> split = waves * (g.k / parts * step + max(fill, machine.tile_fill)) +
+                              machine.split_cost + sums / machine.operand_bandwidth;
+    return min(whole, named(t.split, split));
+  }
+
+  /// Time with the fastest tile size. Rows are padded to whole matrix instructions.
+  constexpr duration<T> compute_time() const {
+    using math::ceil;
+    const T padded_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
+    duration<T> least = tiled_time(padded_rows, 0);
+    for (std::size_t i = 1; i < output_tiles.size(); ++i) {
+      if constexpr (std::is_floating_point_v<T>) {
+        const output_tile& before = output_tiles[i - 1];
+        if (g.m <= before.rows && before.columns == output_tiles[i].columns)
+          continue;  // equal to the tile before
+      }
+      least = min(least, tiled_time(padded_rows, i));
+    }
+    return least;
+  }
+
+  /// Time of the memory traffic. Weights that are in L2 are read from there if that is faster than
+  /// DRAM (at operand_bandwidth if l2_bandwidth is not known). GEMMs with run-time quantisation
+  /// write 16-bit results.
+  constexpr duration<T> memory_time(const basic_traffic<T>& traffic) const {
+    bytes<T> written = traffic.written;
+    if (r.path.quantises) written = max(written, bytes<T>(g.m * g.n * lift<T>(2.0 * byte)));
+    const duration<T> all = (traffic.read + written) / r.dram;
+    if (is_in_model() || !a.l2.capacity.is_stated()) return all;
+    const bytes<T> weights = named("weights", g.k * g.n * lift<T>(bytes_of(g.weights)));
+    const bytes<T> capacity = effective_l2_ratio / l2_partitions_of(a) * a.l2.capacity.quantity();
+    const T warm = named("warm share",
+                         l2_resident_share(bytes<T>(conditions.weight_copies * weights), capacity));
+    const duration<T> from_dram = weights / r.dram;
+    const duration<T> from_l2 = min(duration<T>(weights / l2_bandwidth()), from_dram);
+    return all - warm * (from_dram - from_l2);
+  }
+
+  /// Time to quantise activations: launches, then a read of 16-bit and a write of low-precision
+  /// activations at DRAM bandwidth.
+  /// With scales per tensor or row, the traffic takes at least the time of its L2 bytes at L2
+  /// bandwidth. Each row then adds the cycles of a thread block.
+  constexpr duration<T> quantise_time() const {
+    const T activations = g.m * g.k;
+    duration<T> moving_time = activations * lift<T>(2.0 * byte + r.activation) / r.dram;
+    if (r.path.finds_scale) {
+      const bytes<T> l2_bytes = activations * engine.quantise_bytes * lift<T>(byte);
+      moving_time = max(moving_time, duration<T>(l2_bytes / l2_bandwidth()));
+      if (upper(engine.quantise_row_cycles) > 0.0) {
+        const frequency<T> clock = positive("vector.clock", a.vector.clock.quantity());
+        moving_time += g.m * engine.quantise_row_cycles / (a.sms.value() * clock);
+      }
+    }
+    const duration<T> quantise = r.path.quantise_launches + moving_time;
+    if (is_in_model()) {
+      return (r.path.finds_scale ? engine.tensor_scale_share : engine.quantise_share) * quantise;
+    }
+    if (!r.path.finds_scale || !facts_of(a.architecture).scales_blocks) return quantise;
+    return quantise + scalar_max(T(0.0), scalar_min(T(1.0), T(2.0 - g.m))) * engine.single_row_time;
+  }
+
+  /// FLOP and bytes, from the bytes per element in `r`.
+  constexpr gemm_needs<T> needs() const {
+    return needs_of_gemm(g.m, g.n, g.k, r.activation, bytes<T>(g.k * g.n * r.weight), r.output);
+  }
+  /// Time of all parts, which are added to the breakdown `terms`.
+  template <class Terms>
+  constexpr duration<T> time(const gemm_needs<T>& needs, Terms&& terms) const {
+    const duration<T> compute = terms.add(limiter::compute, "compute", compute_time());
+    const duration<T> memory = terms.add(limiter::memory, "memory", memory_time(needs.dram));
+    const duration<T> overlapped = named("overlapped", partly_hidden_time(compute, memory));
+    const duration<T> dense = named("dense time", needs.matrix_flop / r.path.matrix);
+    const duration<T> limited = power_limited_time(overlapped, dense, machine.power_slowdown);
+    const duration<T> power_time =
+        terms.add(limiter::compute, "power",
+                  machine.power_slowdown * (dense / (limited + power_time_constant)) * dense +
+                      (limited - overlapped));
+    const duration<T> launch =
+        terms.add(limiter::launch, "launch", machine.matrix_floor + r.path.dequantisation_launch);
+    duration<T> time = launch + overlapped + power_time;
+    if (r.path.quantises) time += terms.add(limiter::launch, "quantise", quantise_time());
+    return named("time", time);
+  }
+};
+
+template <Scalar T, class Terms>
+constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const basic_gemm<T>& g,
+                                        const basic_demand<T>& needs, const gemm_view<T>& c,
+                                        const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const gemm_rates<T> rates = rates_of_gemm(a, g, c.machine, c.kernels);
+  const gemm_call<T> call{a, g, rates, c.machine, c.kernels, conditions};
+  return {call.time({needs.matrix_flop, needs.dram}, terms), needs.dram.total(), 5};
 }
 
 }  // namespace detail
@@ -362,14 +368,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_gemm<T>& g,
                                                 const basic_gemm_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  const basic_demand<T> d = demand_of(g);
-  basic_estimate<T> e;
-  e.time = detail::time_of_gemm(a, g, detail::rates_of_gemm(a, g, c.machine, c.engine),
-                                {d.matrix_flop, d.dram}, c.machine, c.engine, conditions, e.terms);
-  e.limiter = e.terms.limiting();
-  e.mfu = d.matrix_flop / peak(a, d.format) / e.time;
-  e.mbu = d.dram.total() / a.dram.bandwidth.quantity() / e.time;
-  return e;
+  return detail::estimate_of_kernel(a, g, detail::gemm_view<T>{c.machine, c.engine}, conditions);
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -138,7 +138,7 @@ constexpr attention_kind attention_kind_of(const storage_format& cache, bool is_
     return low_precision ? attention_kind::low_precision_prefill : attention_kind::prefill;
   return low_precision ? attention_kind::low_precision_decode : attention_kind::decode;
 }
-/// Kind of an expert block, by the rule with which detail::calibration_for chooses its kernels.
+/// Kind of an expert block, by which detail::view_for chooses its kernels.
 constexpr expert_kind expert_kind_of(number_format format, const storage_format& weights,
                                      bool expert_parallel) {
   const bool sixteen_bit = bits_of(wider(format, weights.format)) >= 16.0;

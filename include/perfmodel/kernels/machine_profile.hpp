@@ -4,10 +4,12 @@
 
 #include <optional>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/engine/engine.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/operators/demand.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
 
@@ -272,5 +274,61 @@ struct basic_engine_profile {
   }
 };
 using engine_profile = basic_engine_profile<>;
+
+/// Parameters of one accelerator model, and of the kernels that run on it. Expert and element-wise
+/// kernels have this form.
+template <class Kernels>
+struct kernel_calibration;
+template <template <class> class Kernels, class T>
+struct kernel_calibration<Kernels<T>> {
+  basic_machine_parameters<T> machine{};
+  Kernels<T> kernels{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("machine", s.machine...);
+    f("kernels", s.kernels...);
+  }
+};
+
+namespace detail {
+template <class To, template <class> class Kernels, class From>
+struct rebind<To, kernel_calibration<Kernels<From>>> {
+  using type = kernel_calibration<Kernels<To>>;
+};
+
+/// References to the parts of a calibration, so that frequent calls copy nothing.
+template <Scalar T, class Kernels>
+struct calibration_view {
+  const basic_machine_parameters<T>& machine;
+  const Kernels& kernels;
+};
+
+/// Time of a kernel, and its bytes from DRAM. The longest of its first `limiting` terms limits it.
+template <Scalar T>
+struct kernel_time {
+  duration<T> time{};
+  bytes<T> from_dram{};
+  std::size_t limiting = 0;
+};
+
+/// Estimate of an operator from its law, time_of_kernel(a, x, demand, calibration, conditions,
+/// terms): the time with its breakdown, its limiter, and its shares of the peaks.
+template <Scalar T, class Operator, class Calibration>
+constexpr basic_estimate<T> estimate_of_kernel(const basic_accelerator<T>& a, const Operator& x,
+                                               const Calibration& c,
+                                               const basic_call_conditions<T>& conditions) {
+  const basic_demand<T> needs = demand_of(x);
+  basic_estimate<T> e;
+  const kernel_time<T> t = time_of_kernel(a, x, needs, c, conditions, e.terms);
+  e.time = t.time;
+  e.limiter = e.terms.limiting(t.limiting);
+  if (upper(needs.matrix_flop.value()) > 0.0) {
+    e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
+  }
+  e.mbu = t.from_dram / a.dram.bandwidth.quantity() / e.time;
+  return e;
+}
+}  // namespace detail
 
 }  // namespace perfmodel::inline v0_3

@@ -1,30 +1,18 @@
 // Time of a block of experts, run as grouped GEMMs.
 #pragma once
 
-#include <perfmodel/core/estimate.hpp>
-#include <perfmodel/hardware/accelerator.hpp>
-#include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/kernels/moe_untuned.hpp>
-#include <perfmodel/laws/iron_law.hpp>
-#include <perfmodel/operators/moe.hpp>
 
 namespace perfmodel::inline v0_3 {
 
-/// Parameters of one accelerator model, and of the expert kernels that run on it.
 template <Scalar T = double>
-struct basic_moe_calibration {
-  basic_machine_parameters<T> machine{};
-  basic_moe_kernels<T> kernels{};
-
-  template <class F, class... S>
-  static constexpr void fields(F&& f, S&... s) {
-    f("machine", s.machine...);
-    f("kernels", s.kernels...);
-  }
-};
+using basic_moe_calibration = kernel_calibration<basic_moe_kernels<T>>;
 using moe_calibration = basic_moe_calibration<>;
 
 namespace detail {
+
+template <Scalar T>
+using moe_view = calibration_view<T, basic_moe_kernels<T>>;
 
 /// Rows of a tile: the least power of two that holds `expert_tokens` rows, between the kernel's
 /// least_tile_rows and most_tile_rows (both powers of two, at most 256).
@@ -118,8 +106,8 @@ constexpr duration<T> block_time(const expert_groups<T>& g, const basic_moe_ffn<
 /// Time of the experts in use, with untuned tiles.
 template <Scalar T>
 constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
-                                         const basic_moe_calibration<T>& c, const T& touched,
-                                         const T& rank_rows, const grouped_rates<T>& r) {
+                                         const moe_view<T>& c, const T& touched, const T& rank_rows,
+                                         const grouped_rates<T>& r) {
   const bytes<T> activation = lift<T>(bytes_of(storage_format(x.format)));
   const T many_tokens = indicator(T(x.tokens - x.experts / x.expert_parallel));
   const untuned_experts<T> e{
@@ -179,6 +167,42 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
                                    byte);
 }
 
+template <Scalar T, class Terms>
+constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const basic_moe_ffn<T>& x,
+                                        const basic_demand<T>& needs, const moe_view<T>& c,
+                                        const basic_call_conditions<T>& conditions, Terms&& terms) {
+  const basic_moe_kernels<T>& k = c.kernels;
+  const T width = x.intermediate / x.tensor_parallel;
+  const routed_work<T> routed = routed_to_rank(x, conditions);
+  const T& rank_rows = routed.rows;
+  const T touched = named("experts touched", routed.touched);
+  const bandwidth<T> dram = positive("dram.bandwidth", a.dram.bandwidth.quantity());
+  const grouped_rates<T> rates{k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format),
+                               c.machine.dram_share * dram, lift<T>(bytes_of(x.weights)),
+                               positive("sms", a.sms).value(),
+                               k.columns_first ? partition_capacity(a) : bytes<T>{}};
+  const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
+  duration<T> gemms =
+      k.untuned ? untuned_block_time(a, x, c, touched, rank_rows, rates)
+                : block_time(expert_groups<T>(touched, expert_tokens, x.expert_parallel, k), x,
+                             width, rates, k);
+  if (upper(x.shared_experts) > 0.0) {
+    const T tokens = x.tokens / x.expert_parallel;
+    gemms += block_time(expert_groups<T>(x.shared_experts, tokens, x.expert_parallel, k), x, width,
+                        rates, k);
+  }
+
+  gemms = terms.add(limiter::compute, "grouped GEMMs", gemms);
+  const bytes<T> buffers = buffer_bytes(x, width, rank_rows, k);
+  const duration<T> buffer_time =
+      terms.add(limiter::memory, "buffers", buffers / (k.buffer_share * dram));
+  const duration<T> floor_time = terms.add(limiter::launch, "floor", k.floor);
+  const bytes<T> extra_weights = (touched - scalar_max(T(1.0), experts_touched(x))) *
+                                 ffn_matrices(x.gated) * x.hidden * width * rates.bytes_per_weight;
+  return {named("time", gemms + buffer_time + floor_time), needs.dram.total() + extra_weights,
+          2};  // GEMMs, buffers
+}
+
 }  // namespace detail
 
 /// Time of a block of experts on one rank: two grouped GEMMs of the experts in use, those of the
@@ -198,43 +222,7 @@ constexpr basic_estimate<T> calibrated_estimate(const basic_accelerator<T>& a,
                                                 const basic_moe_ffn<T>& x,
                                                 const basic_moe_calibration<T>& c,
                                                 const basic_call_conditions<T>& conditions = {}) {
-  const basic_moe_kernels<T>& k = c.kernels;
-  const basic_demand<T> needs = demand_of(x);
-  const T width = x.intermediate / x.tensor_parallel;
-  const detail::routed_work<T> routed = detail::routed_to_rank(x, conditions);
-  const T& rank_rows = routed.rows;
-  const T touched = named("experts touched", routed.touched);
-  const bandwidth<T> dram = detail::positive("dram.bandwidth", a.dram.bandwidth.quantity());
-  const detail::grouped_rates<T> rates{
-      k.matrix_ratio * c.machine.matrix_share * peak(a, needs.format), c.machine.dram_share * dram,
-      lift<T>(bytes_of(x.weights)), detail::positive("sms", a.sms).value(),
-      k.columns_first ? detail::partition_capacity(a) : bytes<T>{}};
-  const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
-  duration<T> gemms =
-      k.untuned ? detail::untuned_block_time(a, x, c, touched, rank_rows, rates)
-                : detail::block_time(
-                      detail::expert_groups<T>(touched, expert_tokens, x.expert_parallel, k), x,
-                      width, rates, k);
-  if (upper(x.shared_experts) > 0.0) {
-    const T tokens = x.tokens / x.expert_parallel;
-    gemms +=
-        detail::block_time(detail::expert_groups<T>(x.shared_experts, tokens, x.expert_parallel, k),
-                           x, width, rates, k);
-  }
-
-  basic_estimate<T> e;
-  gemms = e.terms.add(limiter::compute, "grouped GEMMs", gemms);
-  const bytes<T> buffers = detail::buffer_bytes(x, width, rank_rows, k);
-  const duration<T> buffer_time =
-      e.terms.add(limiter::memory, "buffers", buffers / (k.buffer_share * dram));
-  e.limiter = e.terms.limiting();
-  const duration<T> floor_time = e.terms.add(limiter::launch, "floor", k.floor);
-  e.time = named("time", gemms + buffer_time + floor_time);
-  e.mfu = needs.matrix_flop / peak(a, needs.format) / e.time;
-  const bytes<T> extra_weights = (touched - scalar_max(T(1.0), experts_touched(x))) *
-                                 ffn_matrices(x.gated) * x.hidden * width * rates.bytes_per_weight;
-  e.mbu = (needs.dram.total() + extra_weights) / dram / e.time;
-  return e;
+  return detail::estimate_of_kernel(a, x, detail::moe_view<T>{c.machine, c.kernels}, conditions);
 }
 
 }  // namespace perfmodel::inline v0_3

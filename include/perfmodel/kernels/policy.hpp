@@ -4,6 +4,7 @@
 #include <concepts>
 #include <optional>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/memo.hpp>
 #include <perfmodel/kernels/attention_mixed.hpp>
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
@@ -14,99 +15,26 @@
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
+#include <tuple>
 #include <type_traits>
-
-// Memoised operator times of a service: one entry for each GEMM shape, and recent attention
-// workloads.
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Memo of the times of the last N workloads.
-template <class W, Scalar T, std::size_t N>
-class recent_times {
- public:
-  template <class Time>
-  constexpr duration<T> of(const W& w, const Time& time) {
-    for (const std::optional<known>& k : known_) {
-      if (k && k->workload == w) return k->time;
-    }
-    const duration<T> t = time();
-    known_[next_] = known{w, t};
-    next_ = (next_ + 1) % N;
-    return t;
-  }
-
- private:
-  struct known {
-    W workload{};
-    duration<T> time{};
-  };
-  std::array<std::optional<known>, N> known_{};
-  std::size_t next_ = 0;
-};
-
-/// Memo of GEMM times: for each GEMM shape its rates, and its time at the last number of rows.
-/// Steps ask for the shapes in the same order. Shapes beyond the memo's capacity are computed each
-/// time.
+/// Rates of a GEMM shape, and its time at the last number of rows.
 template <Scalar T>
-class gemm_memo {
- public:
-  constexpr duration<T> time(const basic_accelerator<T>& a, const basic_gemm<T>& g,
-                             const basic_machine_parameters<T>& machine,
-                             const basic_engine_profile<T>& engine,
-                             const basic_call_conditions<T>& conditions) {
-    const auto step_time_of = [&](const gemm_rates<T>& r) {
-      const gemm_needs<T> needs =
-          needs_of_gemm(g.m, g.n, g.k, r.activation, bytes<T>(g.k * g.n * r.weight), r.output);
-      return time_of_gemm(a, g, r, needs, machine, engine, conditions, no_terms{});
-    };
-    gemm_entry* p = find(g);
-    if (p == nullptr && size_ == products_.size()) {
-      return step_time_of(rates_of_gemm(a, g, machine, engine));
-    }
-    if (p == nullptr) {
-      products_[size_] = gemm_entry{g, rates_of_gemm(a, g, machine, engine), {}};
-      p = &*products_[size_++];
-    } else if (p->of.m == g.m) {
-      return p->time;
-    }
-    p->of.m = g.m;
-    p->time = step_time_of(p->rates);
-    return p->time;
-  }
-
- private:
-  struct gemm_entry {
-    basic_gemm<T> of{};
-    gemm_rates<T> rates{};
-    duration<T> time{};
-
-    constexpr bool is(const basic_gemm<T>& g) const {
-      return of.n == g.n && of.k == g.k && of.format == g.format && of.weights == g.weights &&
-             of.output == g.output;
-    }
-  };
-
-  constexpr gemm_entry* find(const basic_gemm<T>& g) {
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (next_ >= size_) next_ = 0;
-      gemm_entry& p = *products_[next_++];
-      if (p.is(g)) return &p;
-    }
-    return nullptr;
-  }
-
-  std::array<std::optional<gemm_entry>, 16> products_{};
-  std::size_t size_ = 0;
-  std::size_t next_ = 0;
+struct gemm_entry {
+  gemm_rates<T> rates{};
+  T rows{};
+  duration<T> time{};
 };
 
 /// Memo of operator times for one accelerator model, one policy and one thread.
 template <Scalar T>
 struct operator_memo {
-  gemm_memo<T> gemms{};
-  recent_times<basic_attention_decode<T>, T, 2> decodes{};
-  recent_times<basic_attention_prefill<T>, T, 2> prefills{};
+  /// keys: n, k and the formats of activations, weights and output
+  memo<std::tuple<T, T, number_format, storage_format, number_format>, gemm_entry<T>, 16> gemms{};
+  memo<basic_attention_decode<T>, duration<T>, 2> decodes{};
+  memo<basic_attention_prefill<T>, duration<T>, 2> prefills{};
 };
 
 }  // namespace perfmodel::inline v0_3::detail
@@ -307,9 +235,15 @@ struct basic_calibrated {
   template <class Operator>
   constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x) const requires
       requires(const basic_calibrated& c) {
-    calibrated_time(a, x, c, c.conditions);
+    calibrated_estimate(a, x, c, c.conditions);
   }
-  { return calibrated_time(a, x, *this, conditions_of(x)); }
+  {
+    return detail::operator_time(a, x, *this, conditions_of(x), [&](const basic_gemm<T>& g) {
+      return time_of_kernel(a, g, demand_of(valid_operator{g}), detail::view_for(g, *this),
+                            conditions, detail::no_terms{})
+          .time;
+    });
+  }
   /// Time of an operator, from the memo if an earlier step of the service had the same operator.
   /// Plain floating-point scalars only.
   using memo_type = detail::operator_memo<T>;
@@ -317,22 +251,25 @@ struct basic_calibrated {
   constexpr duration<T> time(const basic_accelerator<T>& a, const Operator& x,
                              memo_type& memo) const requires std::is_floating_point_v<T> &&
       requires(const basic_calibrated& c) {
-    calibrated_time(a, x, c, c.conditions);
+    calibrated_estimate(a, x, c, c.conditions);
   }
   {
-    const auto gemm_entry = [&](const basic_gemm<T>& g) {
-      return memo.gemms.time(a, g, machine, engine, conditions);
-    };
-    if constexpr (std::same_as<Operator, basic_gemm<T>>) {
-      return gemm_entry(x);
-    } else if constexpr (std::same_as<Operator, basic_swiglu<T>>) {
-      return x.fused ? detail::time_of_gated_gemms(x, gemm_entry) : time(a, x);
-    } else if constexpr (std::same_as<Operator, basic_attention_decode<T>>) {
-      return memo.decodes.of(x, [&] { return time(a, x); });
+    if constexpr (std::same_as<Operator, basic_attention_decode<T>>) {
+      return memo.decodes.value_of(x, [&] { return time(a, x); });
     } else if constexpr (std::same_as<Operator, basic_attention_prefill<T>>) {
-      return memo.prefills.of(x, [&] { return time(a, x); });
+      return memo.prefills.value_of(x, [&] { return time(a, x); });
     } else {
-      return time(a, x);
+      return detail::operator_time(a, x, *this, conditions_of(x), [&](const basic_gemm<T>& g) {
+        detail::gemm_entry<T>& known = memo.gemms.value_of(
+            std::tie(g.n, g.k, g.format, g.weights, g.output),
+            [&] { return detail::gemm_entry<T>{detail::rates_of_gemm(a, g, machine, engine)}; });
+        if (known.rows != g.m) {
+          known.rows = g.m;
+          const detail::gemm_call<T> call{a, g, known.rates, machine, engine, conditions};
+          known.time = call.time(call.needs(), detail::no_terms{});
+        }
+        return known.time;
+      });
     }
   }
 

@@ -4,8 +4,10 @@
 #include <optional>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/core/memo.hpp>
 #include <perfmodel/parallel/link_cost.hpp>
 #include <perfmodel/scalar/choose.hpp>
+#include <tuple>
 
 namespace perfmodel::inline v0_3 {
 
@@ -233,40 +235,18 @@ class collective_memo {
 
   constexpr duration<T> time(const basic_interconnect<T>& fabric, const basic_collective<T>& c) {
     if constexpr (std::is_floating_point_v<T> && HasCostPieces<Cost, T>) {
-      if (const entry* known = find(fabric, c)) return known->pieces.time(c.message.quantity());
-      if (size_ < entries_.size()) {
-        if (const auto pieces = pieces_of(fabric, c)) {
-          entries_[size_] = entry{&fabric, c, *pieces};
-          return entries_[size_++]->pieces.time(c.message.quantity());
-        }
-      }
+      const pieces& known = pieces_.value_of(std::tuple(&fabric, c.operation, c.ranks, c.format,
+                                                        c.algorithm, c.implementation, c.launch),
+                                             [&] { return pieces_of(fabric, c); });
+      if (known) return known->time(c.message.quantity());
     }
     return time_of_collective(fabric, c, cost_).time;
   }
 
  private:
-  struct entry {
-    const basic_interconnect<T>* fabric = nullptr;
-    basic_collective<T> of{};
-    collective_cost_pieces<T> pieces{};
+  using pieces = std::optional<collective_cost_pieces<T>>;
 
-    constexpr bool is(const basic_interconnect<T>& f, const basic_collective<T>& c) const {
-      return fabric == &f && of.operation == c.operation && of.ranks == c.ranks &&
-             of.format == c.format && of.algorithm == c.algorithm &&
-             of.implementation == c.implementation && of.launch == c.launch;
-    }
-  };
-
-  constexpr const entry* find(const basic_interconnect<T>& fabric,
-                              const basic_collective<T>& c) const {
-    for (std::size_t i = 0; i < size_; ++i) {
-      if (entries_[i]->is(fabric, c)) return &*entries_[i];
-    }
-    return nullptr;
-  }
-
-  constexpr std::optional<collective_cost_pieces<T>> pieces_of(const basic_interconnect<T>& fabric,
-                                                               basic_collective<T> c) const {
+  constexpr pieces pieces_of(const basic_interconnect<T>& fabric, basic_collective<T> c) const {
     collective_cost_pieces<T> all;
     const algorithm_list run = candidates(fabric, c, cost_);
     if (c.ranks == 1 || !fabric.bandwidth.is_stated()) return all;
@@ -282,8 +262,10 @@ class collective_memo {
   }
 
   const Cost& cost_;
-  std::array<std::optional<entry>, 4> entries_{};
-  std::size_t size_ = 0;
+  memo<std::tuple<const basic_interconnect<T>*, collective_op, int, number_format,
+                  collective_algorithm, collective_implementation, launch_mode>,
+       pieces, 4>
+      pieces_{};
 };
 
 }  // namespace perfmodel::inline v0_3::detail

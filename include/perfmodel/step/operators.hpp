@@ -237,4 +237,58 @@ constexpr void for_each_elementwise_kernel(const basic_deployment<T>& d,
   detail::visit_elementwise_kernels(detail::rank_step<T>{d, i, formats}, visit);
 }
 
+/// Total work of an engine step on one device.
+template <Scalar T = double>
+struct basic_step_demand {
+  bytes<T> weights{};
+  bytes<T> cache{};
+  flops<T> matrix_flop{};
+  flops<T> vector_flop{};
+  duration<T> compute{};  ///< sum over formats of matrix FLOP / peak rate of the format
+  T launches{};
+};
+using step_demand = basic_step_demand<>;
+
+namespace detail {
+
+/// Adds up the work of the operators of a step, without activation bytes (see demand_of_step).
+template <Scalar T>
+class demand_sum {
+ public:
+  constexpr void add(const basic_operator<T>& o) {
+    s_.weights += o.times * o.weights;
+    s_.cache += o.times * o.cache;
+    by_format_[static_cast<std::size_t>(o.demand.format)] +=
+        named(o.name, o.part, o.times * o.demand.matrix_flop);
+    s_.vector_flop += o.times * o.demand.vector_flop;
+    s_.launches += o.times * o.demand.launches;
+  }
+  constexpr basic_step_demand<T> step_demand_on(const basic_accelerator<T>& device) const {
+    basic_step_demand<T> s = s_;
+    for (const number_format f : all_formats) {
+      const flops<T>& work = by_format_[static_cast<std::size_t>(f)];
+      if (upper(work.value()) > 0.0) {
+        s.matrix_flop += work;
+        s.compute += named("FLOP", work) / peak(device, f);
+      }
+    }
+    s.weights = named("weight bytes read", s.weights);
+    s.cache = named("KV bytes moved", s.cache);
+    return s;
+  }
+
+ private:
+  basic_step_demand<T> s_{};
+  std::array<flops<T>, all_formats.size()> by_format_{};
+};
+
+template <Scalar T>
+constexpr basic_step_demand<T> demand_of_rank(const rank_step<T>& p) {
+  demand_sum<T> sum;
+  visit_operators(p, [&](const basic_operator<T>& o) { sum.add(o); });
+  return sum.step_demand_on(p.replica.device);
+}
+
+}  // namespace detail
+
 }  // namespace perfmodel::inline v0_3

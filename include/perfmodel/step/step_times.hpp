@@ -1,8 +1,10 @@
 // Times of engine steps with checked inputs: total work, lower bound and prediction.
 #pragma once
 
+#include <array>
 #include <concepts>
 #include <optional>
+#include <perfmodel/core/memo.hpp>
 #include <perfmodel/laws/execution.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/step/communication.hpp>
@@ -104,62 +106,6 @@ constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Polic
   }
 }
 
-}  // namespace perfmodel::inline v0_3::detail
-
-namespace perfmodel::inline v0_3 {
-
-/// Total work of an engine step on one device.
-template <Scalar T = double>
-struct basic_step_demand {
-  bytes<T> weights{};
-  bytes<T> cache{};
-  flops<T> matrix_flop{};
-  flops<T> vector_flop{};
-  duration<T> compute{};  ///< sum over formats of matrix FLOP / peak rate of the format
-  T launches{};
-};
-using step_demand = basic_step_demand<>;
-
-namespace detail {
-
-/// Adds up the work of the operators of a step, without activation bytes (see demand_of_step).
-template <Scalar T>
-class demand_sum {
- public:
-  constexpr void add(const basic_operator<T>& o) {
-    s_.weights += o.times * o.weights;
-    s_.cache += o.times * o.cache;
-    by_format_[static_cast<std::size_t>(o.demand.format)] +=
-        named(o.name, o.part, o.times * o.demand.matrix_flop);
-    s_.vector_flop += o.times * o.demand.vector_flop;
-    s_.launches += o.times * o.demand.launches;
-  }
-  constexpr basic_step_demand<T> step_demand_on(const basic_accelerator<T>& device) const {
-    basic_step_demand<T> s = s_;
-    for (const number_format f : all_formats) {
-      const flops<T>& work = by_format_[static_cast<std::size_t>(f)];
-      if (upper(work.value()) > 0.0) {
-        s.matrix_flop += work;
-        s.compute += named("FLOP", work) / peak(device, f);
-      }
-    }
-    s.weights = named("weight bytes read", s.weights);
-    s.cache = named("KV bytes moved", s.cache);
-    return s;
-  }
-
- private:
-  basic_step_demand<T> s_{};
-  std::array<flops<T>, all_formats.size()> by_format_{};
-};
-
-template <Scalar T>
-constexpr basic_step_demand<T> demand_of_rank(const rank_step<T>& p) {
-  demand_sum<T> sum;
-  visit_operators(p, [&](const basic_operator<T>& o) { sum.add(o); });
-  return sum.step_demand_on(p.replica.device);
-}
-
 /// Completes an estimate: time = on-chip time + communication, and the shares of the peaks. The
 /// limiter is the resource with the longest time: memory, compute, vector units or links.
 template <Scalar T>
@@ -224,138 +170,108 @@ constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Poli
   }
 }
 
-/// Memoised times of operators and collectives, shared by all steps of one deployment.
-template <Scalar T, class Policy, class Cost>
-struct step_times {
-  engine_formats formats;
-  operator_times<T, Policy> operators;
-  collective_memo<T, Cost> links;
-
-  constexpr step_times(const basic_deployment<T>& d, const Policy& policy, const Cost& cost)
-      : formats(formats_of(d)), operators(d.device, policy), links(cost) {}
-};
-
-/// Kernel times of a step by operator class. `work`, if given, adds up its FLOP and bytes; without
-/// it, demands are computed for rooflines only.
-template <Scalar T, class Policy, class Cost, class... Work>
-constexpr std::array<duration<T>, 4> kernel_times(const rank_step<T>& p, const Policy& policy,
-                                                  step_times<T, Policy, Cost>& times,
-                                                  Work&... work) {
-  std::array<duration<T>, 4> by_class{};
-  const auto add = [&](const auto& o, const duration<T>& all) {
-    (work.add(o), ...);
-    by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, all);
-  };
-  if constexpr (sizeof...(Work) > 0) {
-    visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
-      const auto demand = [&]() -> const basic_demand<T>& { return o.demand; };
-      add(o, duration<T>(o.times * times.operators.time_of(workload, demand)));
-    });
-  } else {
-    visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
-      add(o, duration<T>(o.times * times.operators.time_of(workload, [&] {
-            return demand_of(valid_operator{workload});
-          })));
-    });
-  }
-  visit_elementwise_kernel_times(p, policy, add);
-  for (duration<T>& t : by_class) t = time_under_policy(t, policy);
-  return by_class;
-}
-
-/// Communication of a step, with the wait for the last rank.
-template <Scalar T, class Policy, class Cost>
-constexpr duration<T> link_time(const rank_step<T>& p, const Policy& policy,
-                                step_times<T, Policy, Cost>& times) {
-  return time_under_policy(
-      duration<T>(communication_of_step(p, times.links) + rank_wait_of_step(p.replica, policy)),
-      policy);
-}
-
-/// Prediction of a step with checked inputs.
-template <Scalar T, class Policy, class Cost>
-constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
-                                               const basic_iteration<T>& i, const Policy& policy,
-                                               step_times<T, Policy, Cost>& times) {
-  const rank_step<T> p{d, i, times.formats};
-  demand_sum<T> sum;
-  const std::array<duration<T>, 4> by_class = kernel_times(p, policy, times, sum);
-  basic_estimate<T> e;
-  duration<T> on_chip{};
-  for (std::size_t c = 0; c < by_class.size(); ++c) {
-    const char* name = name_of(static_cast<operator_class>(c));
-    if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
-    on_chip += by_class[c];
-  }
-  const duration<T> host = cpu_time_of_step(p, policy);
-  if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
-  on_chip += host;
-  const basic_step_demand<T> s = sum.step_demand_on(d.device);
-  const duration<T> memory = (s.weights + s.cache) / d.device.dram.bandwidth;
-  add_communication(e, on_chip, s, memory, duration<T>{}, link_time(p, policy, times));
-  return e;
-}
-
-template <Scalar T, class Policy, class Cost>
-constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
-                                               const basic_iteration<T>& i, const Policy& policy,
-                                               const Cost& links) {
-  step_times<T, Policy, Cost> times(d, policy, links);
-  return prediction_of_step(d, i, policy, times);
-}
-
-/// The time of prediction_of_step, without its total work, breakdown and shares of the peaks.
-template <Scalar T, class Policy, class Cost>
-constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                   const Policy& policy, step_times<T, Policy, Cost>& times) {
-  if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
-    return prediction_of_step(d, i, policy, times)
-        .time;  // a scalar that records formulas needs the breakdown
-  } else {
-    const rank_step<T> p{d, i, times.formats};
-    duration<T> time{};
-    for (const duration<T>& kernels : kernel_times(p, policy, times)) time += kernels;
-    time += cpu_time_of_step(p, policy);
-    return time + link_time(p, policy, times);
-  }
-}
-
-template <Scalar T, class Policy, class Cost>
-constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                   const Policy& policy, const Cost& links) {
-  step_times<T, Policy, Cost> times(d, policy, links);
-  return time_of_step(d, i, policy, times);
-}
-
-/// Predicts engine steps of one deployment. It memoises times: use one object per thread.
+/// Predicts engine steps of one deployment with checked inputs. It memoises times of operators and
+/// collectives: use one object per thread.
 template <Scalar T, class Policy, class Cost>
 class predicted_step {
  public:
   constexpr predicted_step(const basic_deployment<T>& d, const Policy& policy, const Cost& links)
-      : replica_(d), policy_(policy), times_(d, policy, links) {}
+      : replica_(d),
+        policy_(policy),
+        formats_(formats_of(d)),
+        operators_(d.device, policy),
+        links_(links) {}
 
   constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
-    return prediction_of_step(replica_, i, policy_, times_);
+    const rank_step<T> p{replica_, i, formats_};
+    demand_sum<T> sum;
+    const std::array<duration<T>, 4> by_class = kernel_times(p, sum);
+    basic_estimate<T> e;
+    duration<T> on_chip{};
+    for (std::size_t c = 0; c < by_class.size(); ++c) {
+      const char* name = name_of(static_cast<operator_class>(c));
+      if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
+      on_chip += by_class[c];
+    }
+    const duration<T> host = cpu_time_of_step(p, policy_);
+    if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
+    on_chip += host;
+    const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
+    const duration<T> memory = (s.weights + s.cache) / replica_.device.dram.bandwidth;
+    add_communication(e, on_chip, s, memory, duration<T>{}, link_time(p));
+    return e;
   }
+
+  /// Time of a step, without its total work, breakdown and shares of the peaks.
   constexpr duration<T> time(const basic_iteration<T>& i) {
-    if constexpr (std::is_floating_point_v<T>) {
-      if (!(i == last_)) {
-        last_time_ = time_of_step(replica_, i, policy_, times_);
-        last_ = i;
-      }
-      return last_time_;
+    if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
+      return (*this)(i).time;  // a scalar that records formulas needs the breakdown
+    } else if constexpr (std::is_floating_point_v<T>) {
+      return last_.value_of(i, [&] { return time_of(i); });
     } else {
-      return time_of_step(replica_, i, policy_, times_);
+      return time_of(i);
     }
   }
 
  private:
+  /// Kernel times of a step by operator class. `work`, if given, adds up its FLOP and bytes;
+  /// without it, demands are computed for rooflines only.
+  template <class... Work>
+  constexpr std::array<duration<T>, 4> kernel_times(const rank_step<T>& p, Work&... work) {
+    std::array<duration<T>, 4> by_class{};
+    const auto add = [&](const auto& o, const duration<T>& all) {
+      (work.add(o), ...);
+      by_class[static_cast<std::size_t>(o.kind)] += named(o.name, o.part, all);
+    };
+    if constexpr (sizeof...(Work) > 0) {
+      visit_operators(p, [&](const basic_operator<T>& o, const auto& workload) {
+        const auto demand = [&]() -> const basic_demand<T>& { return o.demand; };
+        add(o, duration<T>(o.times * operators_.time_of(workload, demand)));
+      });
+    } else {
+      visit_layers(p, [&](const operator_head<T>& o, const auto& workload) {
+        const auto demand = [&] { return demand_of(valid_operator{workload}); };
+        add(o, duration<T>(o.times * operators_.time_of(workload, demand)));
+      });
+    }
+    visit_elementwise_kernel_times(p, policy_, add);
+    for (duration<T>& t : by_class) t = time_under_policy(t, policy_);
+    return by_class;
+  }
+  /// Communication of a step, with the wait for the last rank.
+  constexpr duration<T> link_time(const rank_step<T>& p) {
+    const duration<T> waiting = rank_wait_of_step(replica_, policy_);
+    return time_under_policy(duration<T>(communication_of_step(p, links_) + waiting), policy_);
+  }
+  constexpr duration<T> time_of(const basic_iteration<T>& i) {
+    const rank_step<T> p{replica_, i, formats_};
+    duration<T> time{};
+    for (const duration<T>& kernels : kernel_times(p)) time += kernels;
+    time += cpu_time_of_step(p, policy_);
+    return time + link_time(p);
+  }
+
   const basic_deployment<T>& replica_;
   const Policy& policy_;
-  step_times<T, Policy, Cost> times_;
-  basic_iteration<T> last_{};  ///< initially empty, which no valid iteration equals
-  duration<T> last_time_{};
+  engine_formats formats_;
+  operator_times<T, Policy> operators_;
+  collective_memo<T, Cost> links_;
+  memo<basic_iteration<T>, duration<T>, 1> last_{};
 };
+
+/// Prediction of one step with checked inputs.
+template <Scalar T, class Policy, class Cost>
+constexpr basic_estimate<T> prediction_of_step(const basic_deployment<T>& d,
+                                               const basic_iteration<T>& i, const Policy& policy,
+                                               const Cost& links) {
+  return predicted_step<T, Policy, Cost>(d, policy, links)(i);
+}
+/// The time of prediction_of_step, without its total work, breakdown and shares of the peaks.
+template <Scalar T, class Policy, class Cost>
+constexpr duration<T> time_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                   const Policy& policy, const Cost& links) {
+  return predicted_step<T, Policy, Cost>(d, policy, links).time(i);
+}
 /// Time of an iteration: predictor.time(iteration), else that of predictor(iteration).
 template <Scalar T, class Predictor>
 constexpr duration<T> step_time_of(Predictor& predictor, const basic_iteration<T>& i) {
@@ -376,6 +292,4 @@ constexpr decltype(auto) links_of(const Policy& policy) {
   }
 }
 
-}  // namespace detail
-
-}  // namespace perfmodel::inline v0_3
+}  // namespace perfmodel::inline v0_3::detail

@@ -7,147 +7,79 @@
 namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
-inline constexpr source aic_attention{
-    basis::measured,
-    "fitted to the attention latencies that ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
+// clang-format off
+inline constexpr source aic_attention{basis::measured, "fitted to the attention latencies that ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
+// clang-format on
 }  // namespace sources
 
+// clang-format off
 /// FlashAttention-2. Splits: flash_api.cpp, num_splits_heuristic over twice the SMs, at most 128.
 /// Grouped queries are copied into one tile: the same file, seqlenq_ngroups_swapped.
 /// A block has 64 queries and 128 keys and values of 128 in 16 bits: flash_fwd_launch_template.h,
 /// run_mha_fwd_splitkv_dispatch, which a paged cache takes. An SM of A100 holds two blocks, the 100
 /// KiB of Ada and of Blackwell workstation GPUs one. The tiles of a head start with its first rows,
 /// which see least; the others then wait for 0.63 of the longest.
-inline constexpr attention_kernels flash_attention_2{.name = "flash_attention_2",
-                                                     .max_splits = 128.0,
-                                                     .blocks_per_sm = 2.0,
-                                                     .block_memory = 80.0 * KiB,
-                                                     .tile_rows = 64.0,
-                                                     .tile_keys = 128.0,
-                                                     .overlaps_memory = true,
-                                                     .reorders_heads = true,
-                                                     .kernel_cycles = 7300.0,
-                                                     .split_cycles = 310.0};
+inline constexpr attention_kernels flash_attention_2{
+    .name = "flash_attention_2", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 80.0 * KiB,
+    .tile_rows = 64.0, .tile_keys = 128.0, .overlaps_memory = true, .reorders_heads = true,
+    .kernel_cycles = 7300.0, .split_cycles = 310.0};
 /// FlashAttention-3 as vllm captures it: at most 32 splits in a graph (vllm pull request 35899).
 /// Its tile scheduler starts the longest tiles of causal attention first, which shortens the tail.
-inline constexpr attention_kernels flash_attention_3{.name = "flash_attention_3",
-                                                     .max_splits = 32.0,
-                                                     .blocks_per_sm = 1.0,
-                                                     .tile_rows = 64.0,
-                                                     .tail = 0.25,
-                                                     .kernel_cycles = 2000.0,
-                                                     .split_cycles = 165.0,
-                                                     .sequence_cost = 0.02 * us,
-                                                     .scheduled_sequences = 992.0,
-                                                     .low_precision_kv_time = 2.1 * us,
-                                                     .low_precision_element_cycles = 0.25};
+inline constexpr attention_kernels flash_attention_3{
+    .name = "flash_attention_3", .max_splits = 32.0, .blocks_per_sm = 1.0, .tile_rows = 64.0, .tail = 0.25,
+    .kernel_cycles = 2000.0, .split_cycles = 165.0, .sequence_cost = 0.02 * us, .scheduled_sequences = 992.0,
+    .low_precision_kv_time = 2.1 * us, .low_precision_element_cycles = 0.25};
 /// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile
 /// has 16 rows (utils.cuh, FA2DetermineCtaTileQ), and with dequantised keys takes the time of 32.
 /// Two blocks fit an SM; the latencies show that they take turns. Queries and new keys are not
 /// converted.
-inline constexpr attention_kernels flashinfer{.name = "flashinfer",
-                                              .max_splits = 128.0,
-                                              .blocks_per_sm = 2.0,
-                                              .block_memory = 64.0 * KiB,
-                                              .decode_rows = 32.0,
-                                              .tile_rows = 64.0,
-                                              .overlaps_memory = true,
-                                              .kernel_cycles = 4000.0,
-                                              .partial_row_cycles = 350.0,
-                                              .low_precision_kv_time = 2.5 * us,
-                                              .low_precision_kv_matrix = 0.81};
+inline constexpr attention_kernels flashinfer{
+    .name = "flashinfer", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 64.0 * KiB,
+    .decode_rows = 32.0, .tile_rows = 64.0, .overlaps_memory = true, .kernel_cycles = 4000.0,
+    .partial_row_cycles = 350.0, .low_precision_kv_time = 2.5 * us, .low_precision_kv_matrix = 0.81};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
 /// The limit of 8 splits is inferred from the latencies, not read in the source. They show no
 /// further kernel that combines. 8-bit multiplications are less than twice as fast, limited by the
 /// exponentials.
-inline constexpr attention_kernels tensorrt_llm{.name = "tensorrt_llm",
-                                                .max_splits = 8.0,
-                                                .blocks_per_sm = 1.0,
-                                                .tile_rows = 256.0,
-                                                .overlaps_exponential = true,
-                                                .split_cycles = 400.0,
-                                                .low_precision_kv_time = 0.5 * us,
-                                                .low_precision_element_cycles = 0.25,
-                                                .low_precision_kv_matrix = 1.54};
+inline constexpr attention_kernels tensorrt_llm{
+    .name = "tensorrt_llm", .max_splits = 8.0, .blocks_per_sm = 1.0, .tile_rows = 256.0,
+    .overlaps_exponential = true, .split_cycles = 400.0, .low_precision_kv_time = 0.5 * us,
+    .low_precision_element_cycles = 0.25, .low_precision_kv_matrix = 1.54};
 
-// Printed by tools/fit/fit_attention.cpp. Hopper's L2 is its machine profiles'. A100 SXM 80 GB with
-// FlashAttention-2: no row shows a cache resident in L2, so its bandwidth is DRAM's, and not the
-// machine's. The benchmark was an older version than on the others.
-inline constexpr attention_profile attention_a100_sxm{
-    .name = "a100_sxm_80gb",
-    .donor = &a100_sxm_80gb,
-    .value = {.floor = 5.197 * us,
-              .tile_latency = 2.870 * us,
-              .element_rate = 24.91 * GHz,
-              .matrix_share = 0.6735,
-              .l2_bandwidth = 1.568 * TB_per_s},
-    .standard_error = {.floor = 0.1325 * us,
-                       .tile_latency = 0.06938 * us,
-                       .element_rate = 0.8533 * GHz,
-                       .matrix_share = 0.003377},
-    .log_sigma = 0.065,
-    .from = &sources::aic_attention};
-/// H100 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz, the
-/// clock goes to 1.98.
-inline constexpr attention_profile attention_h100_sxm{
-    .name = "h100_sxm",
-    .donor = &h100_sxm,
-    .value = {.floor = 8.241 * us,
-              .tile_latency = 2.716 * us,
-              .element_rate = 32.39 * GHz,
-              .matrix_share = 1.072},
-    .standard_error = {.floor = 0.05793 * us,
-                       .tile_latency = 0.03292 * us,
-                       .element_rate = 0.5001 * GHz,
-                       .matrix_share = 0.006902},
-    .log_sigma = 0.07,
-    .from = &sources::aic_attention};
-/// H200 SXM with FlashAttention-3.
-inline constexpr attention_profile attention_h200_sxm{
-    .name = "h200_sxm",
-    .donor = &h200_sxm,
-    .value = {.floor = 7.890 * us,
-              .tile_latency = 2.838 * us,
-              .element_rate = 30.82 * GHz,
-              .matrix_share = 1.002},
-    .standard_error = {.floor = 0.05559 * us,
-                       .tile_latency = 0.03076 * us,
-                       .element_rate = 0.3317 * GHz,
-                       .matrix_share = 0.005916},
-    .log_sigma = 0.068,
-    .from = &sources::aic_attention};
-/// B200 with TensorRT-LLM kernels.
-inline constexpr attention_profile attention_b200_sxm{
-    .name = "b200_sxm",
-    .donor = &b200_sxm,
-    .value = {.floor = 7.576 * us,
-              .tile_latency = 1.239 * us,
-              .element_rate = 189.1 * GHz,
-              .matrix_share = 0.7278,
-              .l2_bandwidth = 8.927 * TB_per_s},
-    .standard_error = {.floor = 0.04184 * us,
-                       .tile_latency = 0.01747 * us,
-                       .element_rate = 6.238 * GHz,
-                       .matrix_share = 0.005048,
-                       .l2_bandwidth = 0.1768 * TB_per_s},
-    .log_sigma = 0.084,
-    .from = &sources::aic_attention};
-/// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
-inline constexpr attention_profile attention_l40s{
-    .name = "l40s",
-    .donor = &l40s,
-    .value = {.floor = 5.388 * us,
-              .tile_latency = 1.890 * us,
-              .element_rate = 14.39 * GHz,
-              .matrix_share = 0.5850,
-              .l2_bandwidth = 4.950 * TB_per_s},
-    .standard_error = {.floor = 0.06368 * us,
-                       .tile_latency = 0.05516 * us,
-                       .element_rate = 0.3952 * GHz,
-                       .matrix_share = 0.002223,
-                       .l2_bandwidth = 0.2206 * TB_per_s},
-    .log_sigma = 0.081,
-    .from = &sources::aic_attention};
+// clang-format on
+
+/// Parameters of a row in us, us, GHz, a share and TB/s, in the order of attention_parameters.
+constexpr attention_parameters attention_row(const std::array<double, 5>& x) {
+  return {x[0] * us, x[1] * us, x[2] * GHz, x[3], l2_in_row(x[4])};
+}
+
+// Printed by tools/fit/fit_attention.cpp. Hopper's L2 is its machine profiles'.
+// A100 SXM 80 GB with FlashAttention-2: no row shows a cache resident in L2, so its bandwidth is
+// DRAM's, and not the machine's. The benchmark was an older version than on the others.
+// H100 and H200 SXM with FlashAttention-3. A matrix_share above 1: the peak is stated at 1.83 GHz,
+// the clock goes to 1.98. B200 with TensorRT-LLM kernels.
+// L40S with FlashAttention-2, and with FlashInfer where the cache is fp8.
+// clang-format off
+inline constexpr attention_profile
+    //             floor    tile_latency  element_rate  matrix    L2
+    //             us       us            GHz           share     TB/s
+    attention_a100_sxm = fitted_to(a100_sxm_80gb, sources::aic_attention, 0.065,
+    attention_row({5.197,   2.870,        24.91,        0.6735,   1.568}),
+    attention_row({0.1325,  0.06938,      0.8533,       0.003377})),
+    attention_h100_sxm = fitted_to(h100_sxm, sources::aic_attention, 0.07,
+    attention_row({8.241,   2.716,        32.39,        1.072}),
+    attention_row({0.05793, 0.03292,      0.5001,       0.006902})),
+    attention_h200_sxm = fitted_to(h200_sxm, sources::aic_attention, 0.068,
+    attention_row({7.890,   2.838,        30.82,        1.002}),
+    attention_row({0.05559, 0.03076,      0.3317,       0.005916})),
+    attention_b200_sxm = fitted_to(b200_sxm, sources::aic_attention, 0.084,
+    attention_row({7.576,   1.239,        189.1,        0.7278,   8.927}),
+    attention_row({0.04184, 0.01747,      6.238,        0.005048, 0.1768})),
+    attention_l40s = fitted_to(l40s, sources::aic_attention, 0.081,
+    attention_row({5.388,   1.890,        14.39,        0.5850,   4.950}),
+    attention_row({0.06368, 0.05516,      0.3952,       0.002223, 0.2206}));
+// clang-format on
+
 /// Attention kernels of vllm 0.24: FlashAttention-3 on Hopper, TensorRT-LLM's on data-centre
 /// Blackwell. Elsewhere FlashAttention-2, or FlashInfer where the cache is below 16 bits.
 constexpr const attention_kernels& attention_kernels_of(const accelerator& a,

@@ -8,23 +8,6 @@
 
 namespace perfmodel::inline v0_3 {
 
-namespace detail {
-
-/// Sets AITER's kernels, which every engine calls on AMD's GPUs. On CDNA 4 the policy has one place
-/// for 16-bit experts and for MXFP4 with 8-bit operands, which services run.
-constexpr void run_aiter(calibrated& c, const accelerator& a) {
-  const bool cdna4 = a.architecture == chip_architecture::cdna4;
-  c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
-  c.engine.dequantisation_cycles *=
-      2.0;  // a compute unit issues 64 lanes a clock, an SM 128; assumed
-  c.moe_kernels = cdna4 ? catalog::aiter_mxfp4_experts : catalog::aiter_bf16_experts;
-  c.dequantised_moe_kernels = catalog::aiter_dequantised_experts;
-  c.low_precision_moe_kernels = catalog::aiter_fp8_experts;
-  c.expert_parallel_moe_kernels = catalog::aiter_fp8_experts;
-}
-
-}  // namespace detail
-
 /// Calibrated policy of an accelerator under an engine: calibrated_for(catalog::h100_sxm,
 /// engine::vllm).
 /// Profiles are those fitted to the accelerator, else transferred ones with a larger log_sigma.
@@ -47,15 +30,17 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.attention = attention.value;
   c.attention_kernels = catalog::attention_kernels_of(a, bf16);
   c.low_precision_attention_kernels = catalog::attention_kernels_of(a, fp8);
-  const bool as_b200 = catalog::donors_of(a.architecture)[0] == &catalog::measured_b200;
-  c.moe_kernels = as_b200 ? catalog::trtllm_experts : catalog::triton_experts;
-  c.dequantised_moe_kernels = catalog::dequantised_experts;
-  c.low_precision_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::triton_fp8_experts;
-  c.expert_parallel_moe_kernels = as_b200 ? catalog::trtllm_fp8_experts : catalog::cutlass_experts;
-  if (catalog::donors_of(a.architecture)[0] == &catalog::measured_a100) {
-    c.untuned_moe_kernels = catalog::untuned_triton_experts;
+  const catalog::expert_libraries& libraries = *catalog::donors_of(a.architecture)[0]->experts;
+  c.moe_kernels = *libraries.sixteen_bit;
+  c.dequantised_moe_kernels = *libraries.dequantised;
+  c.low_precision_moe_kernels = *libraries.low_precision;
+  c.expert_parallel_moe_kernels = *libraries.expert_parallel;
+  if (libraries.untuned != nullptr) c.untuned_moe_kernels = *libraries.untuned;
+  if (catalog::is_measured_amd(a)) {
+    c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
+    // A compute unit issues 64 lanes a clock, an SM 128; assumed.
+    c.engine.dequantisation_cycles *= 2.0;
   }
-  if (catalog::is_measured_amd(a)) detail::run_aiter(c, a);
   if (catalog::is_same_machine(a, catalog::rtx_pro_6000)) {
     c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;

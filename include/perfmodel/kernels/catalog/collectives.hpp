@@ -15,29 +15,15 @@
 namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
-inline constexpr source aic_collectives{
-    basis::measured,
-    "fitted to the NCCL and all-reduce latencies of ai-dynamo/aiconfigurator 095f58a5"};
+// clang-format off
+inline constexpr source aic_collectives{basis::measured, "fitted to the NCCL and all-reduce latencies of ai-dynamo/aiconfigurator 095f58a5"};
 inline constexpr source nvlink_default{basis::assumed, "H100's and H200's, on any NVLink"};
-inline constexpr source transferred_links{
-    basis::transferred,
-    "the links of the nearest measured accelerator by architecture, what waits by their clocks"};
-inline constexpr source nvlink5_public{
-    basis::transferred,
-    "one profile for NVLink 5, fitted to tables of B200, B300 and GB300: A4 GPU Testbed on GKE; "
-    "google/dranet; vLLM pull requests 37756 and 42324; an OCI GB300 guide. What they do not show "
-    "is Hopper's"};
-inline constexpr source pcie_public{
-    basis::transferred,
-    "one profile for PCIe: hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and "
-    "A800 "
-    "PCIe and RTX 4090: gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; "
-    "rtx6kpro; sglang pull request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The "
-    "rest is Hopper's"};
-inline constexpr source infinity_fabric_assumed{
-    basis::assumed, "Hopper's times and shares of NVLink: AMD's collectives are not published"};
-inline constexpr source network_default{
-    basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
+inline constexpr source transferred_links{basis::transferred, "the links of the nearest measured accelerator by architecture, what waits by their clocks"};
+inline constexpr source nvlink5_public{basis::transferred, "one profile for NVLink 5, fitted to tables of B200, B300 and GB300: A4 GPU Testbed on GKE; google/dranet; vLLM pull requests 37756 and 42324; an OCI GB300 guide. What they do not show is Hopper's"};
+inline constexpr source pcie_public{basis::transferred, "one profile for PCIe: hop, rate and two sockets fitted to tables of RTX PRO 6000, A100 and A800 PCIe and RTX 4090: gardenlinux issue 4556; flashinfer pull request 5023; Omni-Infinity; rtx6kpro; sglang pull request 32479; NVIDIA/nccl issue 1530; vLLM issue 50576; SimuMax. The rest is Hopper's"};
+inline constexpr source infinity_fabric_assumed{basis::assumed, "Hopper's times and shares of NVLink: AMD's collectives are not published"};
+inline constexpr source network_default{basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
+// clang-format on
 }  // namespace sources
 
 // All values: tools/fit/fit_collectives.cpp; a test fits them again. log_sigma is that of the
@@ -69,97 +55,35 @@ inline constexpr engine_all_reduce_kernels barrier_kernels{};
 /// TensorRT-LLM's kernels, and SGLang's from 0.5.14 on: flags travel with the data.
 inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.688};
 
-inline constexpr collective_profile collectives_a100_sxm{
-    {.name = "a100_sxm_80gb",
-     .donor = &a100_sxm_80gb,
-     .value = {.launch = 8.88 * us,
-               .hop = 0.808 * us,
-               .simple_wait = 25.8 * us,
-               .link_share = 0.690,
-               .engine_all_reduce_floor = 5.35 * us,
-               .engine_all_reduce_share = 0.629,
-               .host_launch = 43.3 * us},
-     .standard_error = {.launch = 0.13 * us,
-                        .hop = 0.027 * us,
-                        .simple_wait = 1.2 * us,
-                        .link_share = 0.0084,
-                        .engine_all_reduce_floor = 0.071 * us,
-                        .engine_all_reduce_share = 0.011,
-                        .host_launch = 0.46 * us},
-     .log_sigma = 0.19,
-     .from = &sources::aic_collectives},
-    nvlink_protocols};
-/// The last three are H200's: the same die, links and kernels, not measured.
-inline constexpr collective_profile collectives_h100_sxm{
-    {.name = "h100_sxm",
-     .donor = &h100_sxm,
-     .value = {.launch = 4.69 * us,
-               .hop = 0.761 * us,
-               .simple_wait = 15.9 * us,
-               .link_share = 0.767,
-               .in_network_share = 0.589,
-               .engine_all_reduce_floor = 4.17 * us,
-               .engine_all_reduce_share = 0.629,
-               .host_launch = 21.5 * us},
-     .standard_error = {.launch = 0.075 * us,
-                        .hop = 0.018 * us,
-                        .simple_wait = 0.75 * us,
-                        .link_share = 0.0094,
-                        .in_network_share = 0.026,
-                        .engine_all_reduce_floor = 0.049 * us,
-                        .engine_all_reduce_share = 0.011,
-                        .host_launch = 0.20 * us},
-     .log_sigma = 0.21,
-     .from = &sources::aic_collectives},
-    nvlink_protocols};
-inline constexpr collective_profile collectives_h200_sxm{
-    {.name = "h200_sxm",
-     .donor = &h200_sxm,
-     .value = {.launch = 4.50 * us,
-               .hop = 0.852 * us,
-               .simple_wait = 15.8 * us,
-               .link_share = 0.780,
-               .in_network_share = 0.607,
-               .engine_all_reduce_floor = 4.17 * us,
-               .engine_all_reduce_share = 0.629,
-               .host_launch = 21.5 * us},
-     .standard_error = {.launch = 0.075 * us,
-                        .hop = 0.019 * us,
-                        .simple_wait = 0.75 * us,
-                        .link_share = 0.0097,
-                        .in_network_share = 0.030,
-                        .engine_all_reduce_floor = 0.049 * us,
-                        .engine_all_reduce_share = 0.011,
-                        .host_launch = 0.20 * us},
-     .log_sigma = 0.21,
-     .from = &sources::aic_collectives},
-    nvlink_protocols};
+/// Parameters of a row in us and shares, in the order of collective_parameters; an in_network_share
+/// of 0 is an unknown one.
+constexpr collective_parameters link_row(const std::array<double, 8>& x) {
+  return {x[0] * us, x[1] * us, x[2] * us, x[3], x[4] == 0.0 ? std::nullopt : std::optional(x[4]),
+          x[5] * us, x[6],      x[7] * us};
+}
 
-/// NVLink 5, from public tables: the link is twice as quick as Hopper's with equal shares. Its
-/// latencies are 1.66(22) times Hopper's, each within 30 % of its own (see fit_collectives). So is
-/// the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
-/// NVIDIA/nccl issue 1940). host_launch is H200's.
-inline constexpr collective_profile collectives_nvlink5{
-    {.name = "NVLink 5",
-     .value = {.launch = 8.20 * us,
-               .hop = 1.20 * us,
-               .simple_wait = 41.7 * us,
-               .link_share = 0.771,
-               .in_network_share = 0.541,
-               .engine_all_reduce_floor = 6.95 * us,
-               .engine_all_reduce_share = 0.629,
-               .host_launch = 21.5 * us},
-     .standard_error = {.launch = 0.69 * us,
-                        .hop = 0.13 * us,
-                        .simple_wait = 3.3 * us,
-                        .link_share = 0.023,
-                        .in_network_share = 0.028,
-                        .engine_all_reduce_floor = 0.20 * us,
-                        .engine_all_reduce_share = 0.011,
-                        .host_launch = 0.0 * us},
-     .log_sigma = 0.21,
-     .from = &sources::nvlink5_public},
-    nvlink_protocols};
+// The last three of H100 are H200's: the same die, links and kernels, not measured.
+// NVLink 5, from public tables: the link is twice as quick as Hopper's with equal shares. Its
+// latencies are 1.66(22) times Hopper's, each within 30 % of its own (see fit_collectives). So is
+// the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
+// NVIDIA/nccl issue 1940). host_launch is H200's.
+// clang-format off
+inline constexpr collective_profile
+    //        launch hop    simple_wait  link    in-network  engine floor  engine  host_launch
+    //        us     us     us           share   share       us            share   us
+    collectives_a100_sxm = {fitted_to(a100_sxm_80gb, sources::aic_collectives, 0.19,
+    link_row({8.88,  0.808, 25.8,        0.690,  0.0,        5.35,         0.629,  43.3}),
+    link_row({0.13,  0.027, 1.2,         0.0084, 0.0,        0.071,        0.011,  0.46})), nvlink_protocols},
+    collectives_h100_sxm = {fitted_to(h100_sxm, sources::aic_collectives, 0.21,
+    link_row({4.69,  0.761, 15.9,        0.767,  0.589,      4.17,         0.629,  21.5}),
+    link_row({0.075, 0.018, 0.75,        0.0094, 0.026,      0.049,        0.011,  0.20})), nvlink_protocols},
+    collectives_h200_sxm = {fitted_to(h200_sxm, sources::aic_collectives, 0.21,
+    link_row({4.50,  0.852, 15.8,        0.780,  0.607,      4.17,         0.629,  21.5}),
+    link_row({0.075, 0.019, 0.75,        0.0097, 0.030,      0.049,        0.011,  0.20})), nvlink_protocols},
+    collectives_nvlink5 = {{"NVLink 5", nullptr,
+    link_row({8.20,  1.20,  41.7,        0.771,  0.541,      6.95,         0.629,  21.5}),
+    link_row({0.69,  0.13,  3.3,         0.023,  0.028,      0.20,         0.011,  0.0}), 0.21, &sources::nvlink5_public}, nvlink_protocols};
+// clang-format on
 
 /// log_sigma of links by collective_kind for one fitted profile. It covers 83 to 89 % of the rows
 /// in blind tests without their operation, their ranks, their engine (measured chips) or their

@@ -1,6 +1,8 @@
 // GEMM profiles of five measured accelerators, and the quantisation costs of engines.
 #pragma once
 
+#include <array>
+#include <optional>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/engine/engine.hpp>
 #include <perfmodel/hardware/catalog/nvidia_ada.hpp>
@@ -12,132 +14,55 @@
 namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
-inline constexpr source aic_gemm{
-    basis::measured,
-    "fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected"};
-inline constexpr source aic_gemm_and_services{
-    basis::measured,
-    "products: fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) "
-    "collected; the host: to the services there and in InferenceX (December 2025, Apache-2.0)"};
-inline constexpr source services_and_vllm{
-    basis::measured,
-    "products: vllm's, for want of sglang's own rows; the host: fitted to the services in "
-    "ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
+// clang-format off
+inline constexpr source aic_gemm{basis::measured, "fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected"};
+inline constexpr source aic_gemm_and_services{basis::measured, "products: fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected; the host: to the services there and in InferenceX (December 2025, Apache-2.0)"};
+inline constexpr source services_and_vllm{basis::measured, "products: vllm's, for want of sglang's own rows; the host: fitted to the services in ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
+// clang-format on
 }  // namespace sources
 
-// Printed by tools/fit/fit_gemm.cpp from bf16 rows; a test fits H100 again.
-inline constexpr machine_profile profile_a100_sxm_80gb{
-    .name = "a100_sxm_80gb",
-    .donor = &a100_sxm_80gb,
-    .value = {.matrix_floor = 2.636 * us,
-              .matrix_share = 0.8891,
-              .dram_share = 0.7256,
-              .operand_bandwidth = 8.668 * TB_per_s,
-              .tile_fill = 3.664 * us,
-              .split_cost = 3.794 * us,
-              .power_slowdown = 0.08126,
-              .l2_bandwidth = 3.855 * TB_per_s},
-    .standard_error = {.matrix_floor = 0.2250 * us,
-                       .matrix_share = 0.01018,
-                       .dram_share = 0.004953,
-                       .operand_bandwidth = 0.1435 * TB_per_s,
-                       .tile_fill = 0.2654 * us,
-                       .split_cost = 0.2439 * us,
-                       .power_slowdown = 0.01805,
-                       .l2_bandwidth = 0.030 * TB_per_s},
-    .log_sigma = 0.0766,
-    .from = &sources::aic_gemm};
-inline constexpr machine_profile profile_b200_sxm{
-    .name = "b200_sxm",
-    .donor = &b200_sxm,
-    .value = {.matrix_floor = 2.927 * us,
-              .matrix_share = 0.7398,
-              .dram_share = 0.8431,
-              .operand_bandwidth = 51.18 * TB_per_s,
-              .tile_fill = 0.000 * us,
-              .split_cost = 5.966 * us,
-              .power_slowdown = 0.1377,
-              .l2_bandwidth = 7.066 * TB_per_s},
-    .standard_error = {.matrix_floor = 0.03225 * us,
-                       .matrix_share = 0.007649,
-                       .dram_share = 0.005105,
-                       .operand_bandwidth = 0.4453 * TB_per_s,
-                       .tile_fill = 0.04396 * us,
-                       .split_cost = 0.1643 * us,
-                       .power_slowdown = 0.02265,
-                       .l2_bandwidth = 0.13 * TB_per_s},
-    .log_sigma = 0.0889,
-    .from = &sources::aic_gemm};
-/// L2 bandwidth of element-wise kernels on Hopper, printed by tools/fit/fit_elementwise.cpp: fitted
-/// to the kernels of gpu-benches on GH200, which has the die of H100 and H200. Standard error:
-/// 0.08. Attention gets the l2_bandwidth below.
-inline constexpr bandwidth<> hopper_elementwise_l2 = 6.541 * TB_per_s;
+/// Profile fitted to one machine, from a row of a table: values, then their standard errors.
+template <class Parameters>
+constexpr fitted_profile<Parameters> fitted_to(const accelerator& device, const source& from,
+                                               double log_sigma, const Parameters& value,
+                                               const Parameters& standard_error) {
+  return {device.name, &device, value, standard_error, log_sigma, &from};
+}
+/// L2 bandwidth of a row in TB/s; 0 is an unknown one.
+constexpr std::optional<bandwidth<>> l2_in_row(double x) {
+  if (x == 0.0) return std::nullopt;
+  return x * TB_per_s;
+}
+/// Parameters of a row in us, shares and TB/s, in the order of machine_parameters.
+constexpr machine_parameters machine_row(const std::array<double, 9>& x) {
+  return {x[0] * us,       x[1],           x[2], x[3] * TB_per_s, x[4] * us, x[5] * us, x[6],
+          l2_in_row(x[7]), l2_in_row(x[8])};
+}
 
-inline constexpr machine_profile profile_h100_sxm{
-    .name = "h100_sxm",
-    .donor = &h100_sxm,
-    .value = {.matrix_floor = 2.638 * us,
-              .matrix_share = 0.9399,
-              .dram_share = 0.8661,
-              .operand_bandwidth = 22.90 * TB_per_s,
-              .tile_fill = 0.7949 * us,
-              .split_cost = 4.161 * us,
-              .power_slowdown = 0.2552,
-              .l2_bandwidth = 4.235 * TB_per_s,
-              .elementwise_l2_bandwidth = hopper_elementwise_l2},
-    .standard_error = {.matrix_floor = 0.03201 * us,
-                       .matrix_share = 0.006830,
-                       .dram_share = 0.003212,
-                       .operand_bandwidth = 0.4074 * TB_per_s,
-                       .tile_fill = 0.05930 * us,
-                       .split_cost = 0.1623 * us,
-                       .power_slowdown = 0.01616,
-                       .l2_bandwidth = 0.11 * TB_per_s},
-    .log_sigma = 0.0628,
-    .from = &sources::aic_gemm};
-inline constexpr machine_profile profile_h200_sxm{
-    .name = "h200_sxm",
-    .donor = &h200_sxm,
-    .value = {.matrix_floor = 2.836 * us,
-              .matrix_share = 0.9248,
-              .dram_share = 0.8579,
-              .operand_bandwidth = 24.89 * TB_per_s,
-              .tile_fill = 0.7779 * us,
-              .split_cost = 3.224 * us,
-              .power_slowdown = 0.2711,
-              .l2_bandwidth = 4.386 * TB_per_s,
-              .elementwise_l2_bandwidth = hopper_elementwise_l2},
-    .standard_error = {.matrix_floor = 0.03542 * us,
-                       .matrix_share = 0.006760,
-                       .dram_share = 0.003974,
-                       .operand_bandwidth = 0.3837 * TB_per_s,
-                       .tile_fill = 0.06140 * us,
-                       .split_cost = 0.1113 * us,
-                       .power_slowdown = 0.01687,
-                       .l2_bandwidth = 0.10 * TB_per_s},
-    .log_sigma = 0.0648,
-    .from = &sources::aic_gemm};
-inline constexpr machine_profile profile_l40s{
-    .name = "l40s",
-    .donor = &l40s,
-    .value = {.matrix_floor = 1.000 * us,
-              .matrix_share = 0.8690,
-              .dram_share = 0.7641,
-              .operand_bandwidth = 9.623 * TB_per_s,
-              .tile_fill = 2.434 * us,
-              .split_cost = 3.514 * us,
-              .power_slowdown = 0.6226,
-              .l2_bandwidth = 2.599 * TB_per_s},
-    .standard_error = {.matrix_floor = 0.3206 * us,
-                       .matrix_share = 0.01170,
-                       .dram_share = 0.004457,
-                       .operand_bandwidth = 0.2498 * TB_per_s,
-                       .tile_fill = 0.3701 * us,
-                       .split_cost = 0.1978 * us,
-                       .power_slowdown = 0.03276,
-                       .l2_bandwidth = 0.043 * TB_per_s},
-    .log_sigma = 0.113,
-    .from = &sources::aic_gemm};
+// Printed by tools/fit/fit_gemm.cpp from bf16 rows; a test fits H100 again. The last column is the
+// L2 bandwidth of element-wise kernels on Hopper, printed by tools/fit/fit_elementwise.cpp: fitted
+// to the kernels of gpu-benches on GH200, which has the die of H100 and H200. Standard error: 0.08.
+// Attention has the other L2 bandwidth.
+// clang-format off
+inline constexpr machine_profile
+    //           floor    matrix    dram      operands  tile_fill  split    power    L2     L2 of
+    //           us       share     share     TB/s      us         us       slowdown TB/s   streams
+    profile_a100_sxm_80gb = fitted_to(a100_sxm_80gb, sources::aic_gemm, 0.0766,
+    machine_row({2.636,   0.8891,   0.7256,   8.668,    3.664,     3.794,   0.08126, 3.855}),
+    machine_row({0.2250,  0.01018,  0.004953, 0.1435,   0.2654,    0.2439,  0.01805, 0.030})),
+    profile_b200_sxm = fitted_to(b200_sxm, sources::aic_gemm, 0.0889,
+    machine_row({2.927,   0.7398,   0.8431,   51.18,    0.000,     5.966,   0.1377,  7.066}),
+    machine_row({0.03225, 0.007649, 0.005105, 0.4453,   0.04396,   0.1643,  0.02265, 0.13})),
+    profile_h100_sxm = fitted_to(h100_sxm, sources::aic_gemm, 0.0628,
+    machine_row({2.638,   0.9399,   0.8661,   22.90,    0.7949,    4.161,   0.2552,  4.235, 6.541}),
+    machine_row({0.03201, 0.006830, 0.003212, 0.4074,   0.05930,   0.1623,  0.01616, 0.11})),
+    profile_h200_sxm = fitted_to(h200_sxm, sources::aic_gemm, 0.0648,
+    machine_row({2.836,   0.9248,   0.8579,   24.89,    0.7779,    3.224,   0.2711,  4.386, 6.541}),
+    machine_row({0.03542, 0.006760, 0.003974, 0.3837,   0.06140,   0.1113,  0.01687, 0.10})),
+    profile_l40s = fitted_to(l40s, sources::aic_gemm, 0.113,
+    machine_row({1.000,   0.8690,   0.7641,   9.623,    2.434,     3.514,   0.6226,  2.599}),
+    machine_row({0.3206,  0.01170,  0.004457, 0.2498,   0.3701,    0.1978,  0.03276, 0.043}));
+// clang-format on
 
 // Costs of engines: around GEMMs, printed by tools/fit/fit_gemm.cpp; in a model and in a service by
 // fit_engines.cpp, with standard errors at the numbers (docs/laws/engines.md). A number equal to a
@@ -154,49 +79,35 @@ inline constexpr double dequantisation_cycles_per_weight = 0.02885;
 /// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.059 us, 0.18, 0.004, 0.005, 0.019 ns; of
 /// the untuned step 0.027 ns. The tuned one is vLLM's: services on B200 agree about as well
 /// (docs/laws/calibrated_gemm.md). Services of four models on H100, H200 and B200.
+// clang-format off
 inline constexpr engine_profile engine_trtllm{
-    .name = "trtllm",
-    .tensor_scale_floor = 9.655 * us,
-    .quantise_floor = 2.964 * us,
-    .quantise_bytes = 10.12,
-    .block_scale_share = 0.6808,
-    .mma_block_scale_share = 0.5076,
-    .low_precision_step = 0.7848 * ns,
-    .four_bit_step = 0.7057 * ns,
-    .untuned_four_bit_step = 1.975 * ns,
-    .dequantisation_floor = 6.778 * us,
-    .dequantisation_cycles = dequantisation_cycles_per_weight,
+    .name = "trtllm", .tensor_scale_floor = 9.655 * us, .quantise_floor = 2.964 * us,
+    .quantise_bytes = 10.12, .block_scale_share = 0.6808, .mma_block_scale_share = 0.5076,
+    .low_precision_step = 0.7848 * ns, .four_bit_step = 0.7057 * ns, .untuned_four_bit_step = 1.975 * ns,
+    .dequantisation_floor = 6.778 * us, .dequantisation_cycles = dequantisation_cycles_per_weight,
     .tensor_scale_share = 0.0,       // 0.037: hidden
     .quantise_share = 1.001,         // 0.13
     .rank_wait = 5.013 * us,         // 0.52
     .request_cpu_time = 34.72 * ms,  // 1.6
     .request_iterations = 1.161,     // 0.30
     .prefill_step_factor = 1.175,    // 0.021
-    .log_sigma = 0.0909,
-    .from = &sources::aic_gemm_and_services};
+    .log_sigma = 0.0909, .from = &sources::aic_gemm_and_services};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8:
 /// its floor is assumed to be that of the others, and on Ada the rate left is TensorRT-LLM's.
 /// Standard errors: 0.082 us, -, 0.33, 74, 0.66 us, 0.009, -, 0.024 ns, 0.024 ns. Services of Llama
 /// 3.1 70B and gpt-oss on H200 and B200, versions 0.11 to 0.18.
 inline constexpr engine_profile engine_vllm{
-    .name = "vllm",
-    .tensor_scale_floor = 2.698 * us,
-    .quantise_floor = 2.698 * us,
-    .quantise_bytes = 9.877,
-    .quantise_row_cycles = 781.9,
-    .single_row_time = 14.54 * us,
-    .block_scale_share = 0.6807,
-    .mma_block_scale_share = 0.5076,
-    .low_precision_step = 0.8324 * ns,
-    .four_bit_step = 0.7057 * ns,
-    .dequantisation_cycles = dequantisation_cycles_per_weight,
+    .name = "vllm", .tensor_scale_floor = 2.698 * us, .quantise_floor = 2.698 * us,
+    .quantise_bytes = 9.877, .quantise_row_cycles = 781.9, .single_row_time = 14.54 * us,
+    .block_scale_share = 0.6807, .mma_block_scale_share = 0.5076, .low_precision_step = 0.8324 * ns,
+    .four_bit_step = 0.7057 * ns, .dequantisation_cycles = dequantisation_cycles_per_weight,
     .step_cpu_time = 601.4 * us,     // 18
     .request_cpu_time = 7.131 * ms,  // 0.54
     .request_iterations = 2.695,     // 0.10
     .prefill_step_factor = 1.294,    // 0.011
     .run_start = 45.05 * ms,         // 4.2
-    .log_sigma = 0.104,
-    .from = &sources::aic_gemm_and_services};
+    .log_sigma = 0.104, .from = &sources::aic_gemm_and_services};
+// clang-format on
 /// vLLM's GEMMs; services of DeepSeek-R1, Qwen3-235B and Qwen3.5-397B on H200 and B200.
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;

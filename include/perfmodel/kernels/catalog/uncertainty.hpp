@@ -14,46 +14,12 @@
 namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
-inline constexpr source dequantised_elsewhere{
-    basis::derived, "GEMMs of this machine; dequantisation was measured on A100 only"};
+// clang-format off
+inline constexpr source dequantised_elsewhere{basis::derived, "GEMMs of this machine; dequantisation was measured on A100 only"};
+inline constexpr source own_services{basis::measured, "fitted to 68 services in ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
+// clang-format on
 }  // namespace sources
 
-/// log_sigma of one measured machine by kind, in the order of gemm_kind, attention_kind and
-/// expert_kind; 0: not measured.
-/// It covers 84 to 89 % of the rows in blind tests without their n, their k or a third of the m
-/// (GEMMs), their head counts, batches or lengths (attention), or their model's shape (experts).
-/// Shapes outside these groups err 1.2 to 1.5 times as much as the same rows in sample.
-/// docs/validation/coverage.md has the table, tests/property/coverage_measured.cpp repeats it.
-struct measured_log_sigmas {
-  const measured_machine* on;
-  kind_log_sigmas gemms{}, attention{}, experts{};
-};
-inline constexpr std::array<measured_log_sigmas, 8> all_measured_log_sigmas = {{
-    {&measured_a100, {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.086, 0.0, 0.066, 0.0}, {0.15}},
-    {&measured_h100,
-     {0.078, 0.086, 0.093},
-     {0.079, 0.094, 0.081, 0.080},
-     {0.135, 0.0, 0.052, 0.096}},
-    {&measured_h200,
-     {0.086, 0.086, 0.118},
-     {0.088, 0.082, 0.071, 0.085},
-     {0.15, 0.0, 0.070, 0.112}},
-    {&measured_b200,
-     {0.118, 0.13, 0.082, 0.133},
-     {0.114, 0.100, 0.103, 0.090},
-     {0.11, 0.0, 0.14, 0.105}},
-    {&measured_l40s, {0.160, 0.150, 0.220}, {0.071, 0.097, 0.112, 0.103}, {}},
-    {&measured_rtx_pro_6000, {0.105}},
-    {&measured_mi300x, {0.0, 0.0, 0.16}, {}, {0.062, 0.0, 0.225}},
-    {&measured_mi355x, {0.26, 0.19, 0.25, 0.0, 0.35}, {}, {0.145, 0.14, 0.20}},
-}};
-
-constexpr const measured_log_sigmas& measured_log_sigmas_of(const measured_machine& on) {
-  for (const measured_log_sigmas& w : all_measured_log_sigmas) {
-    if (w.on == &on) return w;
-  }
-  return all_measured_log_sigmas[0];
-}
 /// log_sigma of a transferred profile by kind: the source GPU's, or the transfer's where that is
 /// larger. A kind without measurements takes the larger of its profile's and the transfer's, and
 /// the uncertainty of an unmeasured format. A source GPU without any kind has none.
@@ -73,13 +39,13 @@ constexpr kind_log_sigmas transferred_log_sigmas(kind_log_sigmas log_sigmas, dou
 /// Test: h100_sxm's are the table's; h20's are larger; so are H100's of dequantised GEMMs.
 constexpr kind_log_sigmas transferred_gemm_log_sigmas(const accelerator& a,
                                                       const measured_machine& from) {
-  return transferred_log_sigmas(measured_log_sigmas_of(from).gemms, from.machine->log_sigma,
+  return transferred_log_sigmas(from.gemm_log_sigmas, from.machine->log_sigma,
                                 transfer_log_sigma(a, from.device()));
 }
 constexpr kind_log_sigmas transferred_attention_log_sigmas(const accelerator& a,
                                                            const measured_machine& from) {
   const auto of = [&](bool of_prefills) {
-    return transferred_log_sigmas(measured_log_sigmas_of(from).attention, from.attention->log_sigma,
+    return transferred_log_sigmas(from.attention_log_sigmas, from.attention->log_sigma,
                                   attention_transfer_log_sigma(a, from.device(), of_prefills));
   };
   const kind_log_sigmas decode = of(false);
@@ -93,17 +59,17 @@ constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_machine_of(a);
   const measured_machine& from = own != nullptr ? *own : gemm_donor_of(a);
   kind_log_sigmas log_sigmas =
-      own != nullptr ? measured_log_sigmas_of(from).gemms : transferred_gemm_log_sigmas(a, from);
+      own != nullptr ? from.gemm_log_sigmas : transferred_gemm_log_sigmas(a, from);
   constexpr auto kind = static_cast<std::size_t>(gemm_kind::dequantised);
-  if (measured_log_sigmas_of(from).gemms[kind] == 0.0 && !is_measured_amd(a)) {
-    log_sigmas[kind] = in_quadrature(measured_log_sigmas_of(measured_a100).gemms[kind],
+  if (from.gemm_log_sigmas[kind] == 0.0 && !is_measured_amd(a)) {
+    log_sigmas[kind] = in_quadrature(measured_a100.gemm_log_sigmas[kind],
                                      transfer_log_sigma(a, measured_a100.device()));
   }
   return log_sigmas;
 }
 constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? measured_log_sigmas_of(*own).attention
+  return own != nullptr ? own->attention_log_sigmas
                         : transferred_attention_log_sigmas(a, nearest_donor_of(a));
 }
 /// log_sigma of experts on an accelerator. AMD: by chip or its source GPU. Within a generation: the
@@ -112,11 +78,11 @@ constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
 /// CUTLASS's numbers from Hopper: 0.14 covers 87 %).
 constexpr kind_log_sigmas transferred_expert_log_sigmas(const accelerator& a,
                                                         const measured_machine& from) {
-  if (is_measured_amd(a)) return measured_log_sigmas_of(from).experts;
+  if (is_measured_amd(a)) return from.expert_log_sigmas;
   const double transfer = transfer_log_sigma(a, from.device());
   kind_log_sigmas log_sigmas{};
   if (is_same_generation(a, from.device())) {
-    log_sigmas = measured_log_sigmas_of(from).experts;
+    log_sigmas = from.expert_log_sigmas;
     const double seen = (std::max)(0.065, 0.15 * machine_distance(a, from.device()));
     for (double& w : log_sigmas) w = w > 0.0 ? (std::max)(w, seen) : 0.0;
   } else {
@@ -127,18 +93,11 @@ constexpr kind_log_sigmas transferred_expert_log_sigmas(const accelerator& a,
 }
 constexpr kind_log_sigmas expert_log_sigmas_of(const accelerator& a) {
   const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? measured_log_sigmas_of(*own).experts
+  return own != nullptr ? own->expert_log_sigmas
                         : transferred_expert_log_sigmas(a, gemm_donor_of(a));
 }
 
 // Variation of services around the shipped profile of their engine.
-
-namespace sources {
-inline constexpr source own_services{
-    basis::measured,
-    "fitted to 68 services in ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, "
-    "Apache-2.0)"};
-}  // namespace sources
 
 /// Printed by tools/fit/fit_services.cpp: the standard deviations of the parameters over 68
 /// published services of at least 8 runs (five models, H100, H200, B200; vLLM, SGLang,
@@ -161,16 +120,13 @@ inline constexpr double pool_token_log_sigma = 0.125;
 /// Uncertainty beyond the kernels of an engine's services on NVIDIA GPUs: it covers some 80 % of
 /// the services of models, and of accelerators, outside its fit. tools/fit/fit_engines.cpp prints
 /// it, tests/property/service_coverage_recorded.cpp holds these to it.
-inline constexpr service_uncertainty uncertainty_vllm{
-    .token = 0.107, .first_token = 0.31, .pool_token = pool_token_log_sigma};
-inline constexpr service_uncertainty uncertainty_sglang{.token = 0.155,
-                                                        .first_token = 0.70,
-                                                        .dequantised_experts = 0.24,
-                                                        .pool_token = pool_token_log_sigma};
-inline constexpr service_uncertainty uncertainty_trtllm{.token = 0.14,
-                                                        .first_token = 0.30,
-                                                        .dequantised_experts = 0.24,
-                                                        .pool_token = pool_token_log_sigma};
+// clang-format off
+inline constexpr service_uncertainty
+    //                    token  TTFT  dequantised experts, token in pools
+    uncertainty_vllm =   {0.107, 0.31, 0.0,                 pool_token_log_sigma},
+    uncertainty_sglang = {0.155, 0.70, 0.24,                pool_token_log_sigma},
+    uncertainty_trtllm = {0.14,  0.30, 0.24,                pool_token_log_sigma};
+// clang-format on
 
 /// Uncertainty of an engine's services on an accelerator. An engine without a fit, without a name,
 /// or on another vendor's accelerators has that of 89 loads of 13 services on MI325X and MI355X.

@@ -10,34 +10,20 @@
 namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
-inline constexpr source workstation_gemm{
-    basis::measured,
-    "fitted to vLLM 0.19's kernels that casys-kaist/LLMServingSim 5daddb21 (MIT) published"};
-inline constexpr source workstation_attention{
-    basis::transferred, "L40S's attention profile, which has the same kernels"};
+// clang-format off
+inline constexpr source workstation_gemm{basis::measured, "fitted to vLLM 0.19's kernels that casys-kaist/LLMServingSim 5daddb21 (MIT) published"};
+inline constexpr source workstation_attention{basis::transferred, "L40S's attention profile, which has the same kernels"};
+// clang-format on
 }  // namespace sources
 
 // Printed by tools/fit/fit_workstation.cpp. The floor is that of kernels started one by one,
 // without the launch. power_slowdown is at its limit: nothing slows long GEMMs beyond the share.
-inline constexpr machine_profile profile_rtx_pro_6000{
-    .name = "rtx_pro_6000",
-    .donor = &rtx_pro_6000,
-    .value = {.matrix_floor = 2.889 * us,
-              .matrix_share = 0.9696,
-              .dram_share = 0.9303,
-              .operand_bandwidth = 13.77 * TB_per_s,
-              .tile_fill = 3.584 * us,
-              .split_cost = 0.9340 * us,
-              .l2_bandwidth = 3.990 * TB_per_s},
-    .standard_error = {.matrix_floor = 0.20 * us,
-                       .matrix_share = 0.0059,
-                       .dram_share = 0.0047,
-                       .operand_bandwidth = 0.15 * TB_per_s,
-                       .tile_fill = 0.15 * us,
-                       .split_cost = 0.22 * us,
-                       .power_slowdown = 0.028},
-    .log_sigma = 0.090,
-    .from = &sources::workstation_gemm};
+// clang-format off
+inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, sources::workstation_gemm, 0.090,
+    //           floor us, matrix, dram,   operands TB/s, tile_fill us, split us, power, L2 TB/s
+    machine_row({2.889,    0.9696, 0.9303, 13.77,         3.584,        0.9340,   0.0,   3.990}),
+    machine_row({0.20,     0.0059, 0.0047, 0.15,          0.15,         0.22,     0.028}));
+// clang-format on
 
 /// L40S's except for the L2; log_sigma as between architectures.
 inline constexpr attention_profile attention_rtx_pro_6000 = [] {
@@ -51,23 +37,15 @@ inline constexpr attention_profile attention_rtx_pro_6000 = [] {
 
 /// Prefill chunk with decodes on RTX PRO 6000, printed by the same program. Standard errors: 0.08
 /// us, 0.04 us, 0.009 us, 0.0013, 0.005.
-inline constexpr mixed_attention_parameters mixed_attention_rtx_pro_6000{.floor = 3.041 * us,
-                                                                         .tile_latency = 1.741 * us,
-                                                                         .idle_tile = 0.3693 * us,
-                                                                         .matrix_share = 0.6217,
-                                                                         .tail = 0.4901};
+inline constexpr mixed_attention_parameters mixed_attention_rtx_pro_6000{
+    3.041 * us, 1.741 * us, 0.3693 * us, 0.6217, 0.4901};
 /// vLLM 0.19's element-wise kernels on it, printed by the same program. Standard errors: 0.015 us,
 /// 0.011, 0.5 us, 0.07. The kernel that writes keys and values to the cache was not measured.
-inline constexpr elementwise_kernels elementwise_kernels_rtx_pro_6000{.name = "vllm_0_19",
-                                                                      .residual = true,
-                                                                      .rotary = true,
-                                                                      .head_norm = true,
-                                                                      .activation = true,
-                                                                      .sampler = true,
-                                                                      .kernel_time = 2.343 * us,
-                                                                      .head_norm_cycles = 0.8585,
-                                                                      .sampler_floor = 18.56 * us,
-                                                                      .sampler_passes = 2.775};
+// clang-format off
+inline constexpr elementwise_kernels elementwise_kernels_rtx_pro_6000{
+    .name = "vllm_0_19", .residual = true, .rotary = true, .head_norm = true, .activation = true, .sampler = true,
+    .kernel_time = 2.343 * us, .head_norm_cycles = 0.8585, .sampler_floor = 18.56 * us, .sampler_passes = 2.775};
+// clang-format on
 /// Its kernels as a benchmark runs them, printed by the same program. Standard errors: 0.015 us,
 /// 0.009 us.
 inline constexpr memory_bound_kernels memory_bound_kernels_rtx_pro_6000{

@@ -340,26 +340,13 @@ class simulated_replica {
         l.group.end(entry, s.target);
         continue;
       }
-      const std::int64_t rounds = rounds_of(rest);
+      const std::int64_t rounds = speculation_rounds(rest, settings_.acceptance, random_);
       if (rounds < rest) statistics_.add_gap(0.0, static_cast<int>(rest - rounds));
       if (l.group.batch().size() == 0) l.last_token = f.end;
       l.group.join(c.entry, rounds, static_cast<double>(rest) / static_cast<double>(rounds));
       l.fresh.push_back(c.entry);
     }
     l.chunks.clear();
-  }
-  /// Speculation rounds until `tokens` tokens are emitted, with random acceptance.
-  std::int64_t rounds_of(int tokens) {
-    if (settings_.acceptance.empty()) return tokens;
-    std::int64_t rounds = 0;
-    for (int left = tokens; left > 0; ++rounds) {
-      --left;
-      for (const double a : settings_.acceptance) {
-        if (left == 0 || random_.uniform() >= a) break;
-        --left;
-      }
-    }
-    return rounds;
   }
   template <class Done>
   void complete(int entry, double at, const Done& done) {
