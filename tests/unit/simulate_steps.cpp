@@ -70,6 +70,7 @@ std::vector<variant> variants() {
               {.token_budget = 2048, .max_sequences = 128},
               deployment_of(1, pipeline)};
     v.scheduler.asynchronous = false;
+    v.scheduler.prefill_overhead = 1.0;
     v.scheduler.token_budget = 2048;
     v.scheduler.max_running = 128;
     v.steps.stages = pipeline;

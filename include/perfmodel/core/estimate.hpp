@@ -17,7 +17,7 @@ constexpr const char* name_of(limiter l) {
   return detail::entry_of(names, l, "limiter");
 }
 
-/// Why something cannot be. `needed` and `available` are in the unit that `text` names.
+/// Why something cannot be. `needed` and `available` are in `unit`.
 struct feasibility {
   bool feasible = true;
   const char* reason = "";  ///< a sentence without numbers: "weights and KV cache exceed memory"

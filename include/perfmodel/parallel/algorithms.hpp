@@ -81,9 +81,6 @@ constexpr const bytes<T>& message_size(const bytes<T>& message) {
   }
   return message;
 }
-}  // namespace detail
-
-namespace detail {
 /// Number of ranks as a double, 1 to 1e6.
 constexpr double rank_count(const char* field, int ranks) {
   return inside(ranks_range, field, static_cast<double>(ranks));

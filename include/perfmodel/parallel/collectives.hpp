@@ -28,18 +28,10 @@ using collective_estimate = basic_collective_estimate<>;
 
 namespace detail {
 
-struct algorithm_list {
-  std::array<collective_algorithm, 5> item{};
-  std::size_t size = 0;
-
-  constexpr void add(collective_algorithm a) { item[size++] = a; }
-  constexpr const collective_algorithm* begin() const { return item.data(); }
-  constexpr const collective_algorithm* end() const { return item.data() + size; }
-};
+using algorithm_list = short_list<collective_algorithm, 5>;
 inline constexpr algorithm_list every_algorithm{
-    {collective_algorithm::ring, collective_algorithm::tree, collective_algorithm::two_shot,
-     collective_algorithm::one_shot, collective_algorithm::in_network},
-    5};
+    collective_algorithm::ring, collective_algorithm::tree, collective_algorithm::two_shot,
+    collective_algorithm::one_shot, collective_algorithm::in_network};
 
 template <Scalar T>
 constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, collective_algorithm a,
@@ -74,7 +66,7 @@ constexpr algorithm_list candidates(const basic_interconnect<T>& fabric,
   for (const collective_algorithm a : every_algorithm) {
     const bool named = c.algorithm == collective_algorithm::best || c.algorithm == a;
     any = any || (named && implements(c.implementation, c.operation, a));
-    if (may_run(fabric, c, a, cost)) run.add(a);
+    if (may_run(fabric, c, a, cost)) run.push_back(a);
   }
   if (!any) {
     fail(error_code::inconsistent,
@@ -128,10 +120,10 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
   const algorithm_list run = candidates(fabric, c, cost);
   const auto on_every_lane = [&](auto&& chosen) {
     if constexpr (lanes_of<T>::count == 1) {
-      return run.item[chosen(std::size_t{0})];
+      return run[chosen(std::size_t{0})];
     } else {
       per_lane<T, collective_algorithm> of{};
-      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run.item[chosen(lane)];
+      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run[chosen(lane)];
       return of;
     }
   };
@@ -142,8 +134,8 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
   if (!fabric.bandwidth.is_stated()) return e;
 
   std::array<T, 5> time{}, wire{}, transfer{}, latency{};
-  for (std::size_t i = 0; i < run.size; ++i) {
-    const auto s = schedule_of(c, run.item[i], steps_and_share(c.operation, run.item[i], c.ranks));
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const auto s = schedule_of(c, run[i], steps_and_share(c.operation, run[i], c.ranks));
     const basic_collective_price<T> p = price_of(fabric, s, cost);
     time[i] = p.time.value();
     wire[i] = s.wire.value();
@@ -151,16 +143,16 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
     latency[i] = p.latency.value();
   }
   const auto of_quickest = [&](const std::array<T, 5>& each) {
-    return value_of_least(time, each, run.size);
+    return value_of_least(time, each, run.size());
   };
   e.algorithm =
-      on_every_lane([&](std::size_t lane) { return index_of_least(time, run.size, lane); });
+      on_every_lane([&](std::size_t lane) { return index_of_least(time, run.size(), lane); });
   e.wire = wire_bytes<T>(named("wire bytes", bytes<T>::from_value(of_quickest(wire))));
   e.terms.add(limiter::link, "transfer", duration<T>::from_value(of_quickest(transfer)));
   e.terms.add(limiter::latency, "latency", duration<T>::from_value(of_quickest(latency)));
   e.limiter = e.terms.limiting();
   T least = time[0];
-  for (std::size_t i = 1; i < run.size; ++i) least = scalar_min(least, time[i]);
+  for (std::size_t i = 1; i < run.size(); ++i) least = scalar_min(least, time[i]);
   e.time = named(name_of(c.operation), duration<T>::from_value(least));
   const duration<T> shortest =
       duration<T>::from_value(T(1e-30));  // keeps 0 bytes in 0 s at 0 bytes/s

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstddef>
 #include <perfmodel/engine/formats.hpp>
-#include <perfmodel/plan/request.hpp>
+#include <perfmodel/plan/candidates.hpp>
 #include <string>
 #include <vector>
 
@@ -78,12 +78,7 @@ inline std::vector<plan_precision> checkpoint_precisions(const plan_request& q,
   std::vector<plan_precision> all;
   bool all_agree = true;
   for (const accelerator& a : q.accelerators) {
-    engine_list engines;
-    if (is_predicted && q.engines.empty()) engines = engines_on(a);
-    for (const engine e : q.engines) {
-      if (!engines.full()) engines.push_back(e);
-    }
-    if (engines.empty()) engines.push_back(engine::none);
+    const engine_list engines = detail::engines_of(q, a, {is_predicted, is_predicted});
     const std::size_t first = all.size();
     bool engines_agree = true;
     for (const engine e : engines) {

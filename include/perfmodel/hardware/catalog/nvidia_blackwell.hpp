@@ -48,86 +48,73 @@ inline constexpr accelerator b200_sxm{
 
 /// B300 of an HGX board: 7680 of the 8192 bits of GB300's memory bus. INT8 and FP64 are cut to make
 /// room for FP4. It speaks PCIe 6; the processors of HGX and DGX B300 speak PCIe 5.
-inline constexpr accelerator b300_sxm{
-    .name = "b300_sxm",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::blackwell_ultra,
-    .sms = {148.0, sources::b300_notes},
-    .matrix = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
-                        .tf32 = {1125.0 * TFLOP_per_s, sources::b300_table},
-                        .bf16 = {2250.0 * TFLOP_per_s, sources::exemplar},
-                        .fp16 = {2250.0 * TFLOP_per_s, sources::b300_table},
-                        .fp8 = {4500.0 * TFLOP_per_s, sources::exemplar},
-                        .int8 = {153.5 * TFLOP_per_s, sources::system_specs},
-                        .fp4 = {13500.0 * TFLOP_per_s, sources::exemplar}},
-               .clock = {clock_of(2250.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock},
-               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
-                        .fp32 = {600.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
-                        .bf16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32},
-                        .fp16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32}},
-               .clock = {2.032 * GHz, sources::b300_notes},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {148.0 * 256.0 * KiB, sources::cuda_guide},
-                  .bandwidth = {operand_reads(148, 128, 2.032 * GHz), sources::operands}},
-    .shared = {.capacity = {148.0 * 228.0 * KiB, sources::b300_notes},
-               .bandwidth = {per_clock(148, 128, 2.032 * GHz), sources::shared_banks},
-               .latency = {24.0 / (2.032 * GHz), sources::b300_notes}},
-    .l2 = {.capacity = {126.5 * MiB, sources::b300_notes},
-           .bandwidth = {17.0 * TB_per_s, sources::b300_notes},
-           .latency = {157.0 * ns, sources::b300_notes}},
-    .dram = {.capacity = {288400343040.0 * byte, sources::system_specs_memory},
-             .bandwidth = {7.7 * TB_per_s, sources::exemplar},
-             .latency = {470.0 * ns, sources::b300_notes},
-             .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
-    .fabric = nvlink_switched(1800.0 * GB_per_s, sources::nvlink_page, 8),
-    .host = {.kind = link_kind::pcie,
-             .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::exemplar_host}},
-    .tdp = {1100.0 * watt, sources::exemplar},
-    .price = {6.0 * usd_per_hour, sources::b300_price},
-};
+inline constexpr accelerator b300_sxm = [] {
+  accelerator a = b200_sxm;
+  a.name = "b300_sxm";
+  a.architecture = chip_architecture::blackwell_ultra;
+  a.sms = {148.0, sources::b300_notes};
+  a.matrix.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                   .tf32 = {1125.0 * TFLOP_per_s, sources::b300_table},
+                   .bf16 = {2250.0 * TFLOP_per_s, sources::exemplar},
+                   .fp16 = {2250.0 * TFLOP_per_s, sources::b300_table},
+                   .fp8 = {4500.0 * TFLOP_per_s, sources::exemplar},
+                   .int8 = {153.5 * TFLOP_per_s, sources::system_specs},
+                   .fp4 = {13500.0 * TFLOP_per_s, sources::exemplar}};
+  a.vector.peak = {.fp64 = {10.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                   .fp32 = {600.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
+                   .bf16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32},
+                   .fp16 = {2.0 * 75.0 * TFLOP_per_s, sources::twice_fp32}};
+  a.vector.clock = {2.032 * GHz, sources::b300_notes};
+  a.registers.bandwidth = {operand_reads(148, 128, 2.032 * GHz), sources::operands};
+  a.shared = {.capacity = {148.0 * 228.0 * KiB, sources::b300_notes},
+              .bandwidth = {per_clock(148, 128, 2.032 * GHz), sources::shared_banks},
+              .latency = {24.0 / (2.032 * GHz), sources::b300_notes}};
+  a.l2 = {.capacity = {126.5 * MiB, sources::b300_notes},
+          .bandwidth = {17.0 * TB_per_s, sources::b300_notes},
+          .latency = {157.0 * ns, sources::b300_notes}};
+  a.dram.capacity = {288400343040.0 * byte, sources::system_specs_memory};
+  a.dram.latency = {470.0 * ns, sources::b300_notes};
+  a.tdp = {1100.0 * watt, sources::exemplar};
+  a.price = {6.0 * usd_per_hour, sources::b300_price};
+  return a;
+}();
 
 /// One GPU of a GB200 NVL72 rack: B200 in a higher power bin, 72 GPUs in one NVLink domain, and
 /// NVLink-C2C to its Grace CPU.
-inline constexpr accelerator gb200{
-    .name = "gb200",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::blackwell,
-    .sms = {152.0, sources::gb_sms},
-    .matrix = {.peak = {.fp64 = {40.0 * TFLOP_per_s, sources::gb200_half},
-                        .tf32 = {1250.0 * TFLOP_per_s, sources::b200_brief},
-                        .bf16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
-                        .fp16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
-                        .fp8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
-                        .int8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
-                        .fp4 = {10000.0 * TFLOP_per_s, sources::b200_brief}},
-               .clock = {clock_of(2500.0 * TFLOP_per_s, 152, 8192), sources::tensor_clock},
-               .flop_per_clock = {8192.0 * flop, sources::flop_per_clock}},
-    .vector = {.peak = {.fp64 = {80.02 / 2.0 * TFLOP_per_s, sources::gb200_half},
-                        .fp32 = {160.04 / 2.0 * TFLOP_per_s, sources::gb200_half},
-                        .bf16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half},
-                        .fp16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half}},
-               .clock = {clock_of(80.02 * TFLOP_per_s, 152, 256), sources::vector_clock},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {152.0 * 256.0 * KiB, sources::cuda_guide},
-                  .bandwidth = {operand_reads(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)),
-                                sources::operands}},
-    .shared = {.capacity = {152.0 * 228.0 * KiB, sources::blackwell_guide},
-               .bandwidth = {per_clock(152, 128, clock_of(80.02 * TFLOP_per_s, 152, 256)),
-                             sources::shared_banks},
-               .latency = {19.6 * ns, sources::b200_latency_taken}},
-    .l2 = {.capacity = {126.5 * MiB, sources::b200_l2_taken},
-           .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
-           .latency = {150.0 * ns, sources::b200_latency_taken}},
-    .dram = {.capacity = {189471.0 * MiB, sources::system_specs_memory},
-             .bandwidth = {8.0 * TB_per_s, sources::exemplar},
-             .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}},
-    .fabric = nvlink_switched(1800.0 * GB_per_s, sources::nvlink_page, 72),
-    .host = {.kind = link_kind::nvlink_c2c,
-             .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::c2c}},
-    .tdp = {1200.0 * watt, sources::b200_brief},
-    .price = {9.08 / 2.0 * usd_per_hour, sources::gb200_price},
-};
+inline constexpr accelerator gb200 = [] {
+  accelerator a = b200_sxm;
+  a.name = "gb200";
+  const frequency<> boost = clock_of(80.02 * TFLOP_per_s, 152, 256);
+  a.sms = {152.0, sources::gb_sms};
+  a.matrix.peak = {.fp64 = {40.0 * TFLOP_per_s, sources::gb200_half},
+                   .tf32 = {1250.0 * TFLOP_per_s, sources::b200_brief},
+                   .bf16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
+                   .fp16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
+                   .fp8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
+                   .int8 = {5000.0 * TFLOP_per_s, sources::b200_brief},
+                   .fp4 = {10000.0 * TFLOP_per_s, sources::b200_brief}};
+  a.matrix.clock = {clock_of(2500.0 * TFLOP_per_s, 152, 8192), sources::tensor_clock};
+  a.vector.peak = {.fp64 = {80.02 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                   .fp32 = {160.04 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                   .bf16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half},
+                   .fp16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half}};
+  a.vector.clock = {boost, sources::vector_clock};
+  a.registers = {.capacity = {152.0 * 256.0 * KiB, sources::cuda_guide},
+                 .bandwidth = {operand_reads(152, 128, boost), sources::operands}};
+  a.shared = {.capacity = {152.0 * 228.0 * KiB, sources::blackwell_guide},
+              .bandwidth = {per_clock(152, 128, boost), sources::shared_banks},
+              .latency = {19.6 * ns, sources::b200_latency_taken}};
+  a.l2.capacity = {126.5 * MiB, sources::b200_l2_taken};
+  a.l2.latency = {150.0 * ns, sources::b200_latency_taken};
+  a.dram.capacity = {189471.0 * MiB, sources::system_specs_memory};
+  a.dram.bandwidth = {8.0 * TB_per_s, sources::exemplar};
+  a.fabric.ranks = 72;
+  a.host = {.kind = link_kind::nvlink_c2c,
+            .bandwidth = {one_way(two_way_bandwidth<>(900.0 * GB_per_s)), sources::c2c}};
+  a.tdp = {1200.0 * watt, sources::b200_brief};
+  a.price = {9.08 / 2.0 * usd_per_hour, sources::gb200_price};
+  return a;
+}();
 
 /// One GPU of a GB300 NVL72 rack: Blackwell Ultra in GB200's place.
 inline constexpr accelerator gb300 = [] {

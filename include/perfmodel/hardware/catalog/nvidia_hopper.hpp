@@ -122,39 +122,34 @@ inline constexpr accelerator h100_pcie{
 };
 
 /// H20: Hopper with the arithmetic that export rules leave, and all of the memory.
-inline constexpr accelerator h20{
-    .name = "h20",
-    .vendor = "NVIDIA",
-    .architecture = chip_architecture::hopper,
-    .sms = {78.0, sources::h20_listing},
-    .matrix = {.peak = {.tf32 = {74.0 * TFLOP_per_s, sources::h20_note},
-                        .bf16 = {148.0 * TFLOP_per_s, sources::h20_note},
-                        .fp16 = {148.0 * TFLOP_per_s, sources::h20_note},
-                        .fp8 = {2.0 * 148.0 * TFLOP_per_s, sources::h20_fp8},
-                        .int8 = {296.0 * TFLOP_per_s, sources::h20_note}},
-               .clock = {clock_of(148.0 * TFLOP_per_s, 78, 1024), sources::tensor_clock},
-               .flop_per_clock = {1024.0 * flop, sources::h20_rate}},
-    // 44 TFLOP/s is printed, which 78 SMs reach at no clock of a Hopper.
-    .vector = {.peak = {.fp64 = {1.0 * TFLOP_per_s, sources::h20_note},
-                        .fp32 = {78.0 * 256.0 * 1.98 * GFLOP_per_s, sources::sms_times_clock}},
-               .clock = {1.98 * GHz, sources::not_read},
-               .flop_per_clock = {256.0 * flop, sources::lanes}},
-    .registers = {.capacity = {78.0 * 256.0 * KiB, sources::cuda_guide},
-                  .bandwidth = {operand_reads(78, 128, 1.98 * GHz), sources::operands}},
-    .shared = {.capacity = {78.0 * 228.0 * KiB, sources::hopper_guide},
-               .bandwidth = {per_clock(78, 128, 1.98 * GHz), sources::shared_banks},
-               .latency = {34.1 / (1.98 * GHz), sources::h100_pcie_chase}},
-    .l2 = {.capacity = {60.0 * MiB, sources::h20_l2},
-           .latency = {151.3 * ns, sources::h100_pcie_chase}},
-    .dram = {.capacity = {97871.0 * MiB, sources::h20_memory},
-             .bandwidth = {4.0 * TB_per_s, sources::h20_page},
-             .latency = {371.7 * ns, sources::h100_pcie_chase},
-             .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}},
-    .fabric = nvlink_switched(900.0 * GB_per_s, sources::nvlink_page, 8),
-    .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
-    .tdp = {500.0 * watt, sources::h20_driver},
-    .far_l2_latency = {271.0 * ns, sources::h100_pcie_chase},
-};
+inline constexpr accelerator h20 = [] {
+  accelerator a = h100_sxm;
+  a.name = "h20";
+  a.sms = {78.0, sources::h20_listing};
+  a.matrix.peak = {.tf32 = {74.0 * TFLOP_per_s, sources::h20_note},
+                   .bf16 = {148.0 * TFLOP_per_s, sources::h20_note},
+                   .fp16 = {148.0 * TFLOP_per_s, sources::h20_note},
+                   .fp8 = {2.0 * 148.0 * TFLOP_per_s, sources::h20_fp8},
+                   .int8 = {296.0 * TFLOP_per_s, sources::h20_note}};
+  a.matrix.clock = {clock_of(148.0 * TFLOP_per_s, 78, 1024), sources::tensor_clock};
+  a.matrix.flop_per_clock = {1024.0 * flop, sources::h20_rate};
+  // 44 TFLOP/s is printed, which 78 SMs reach at no clock of a Hopper.
+  a.vector.peak = {.fp64 = {1.0 * TFLOP_per_s, sources::h20_note},
+                   .fp32 = {78.0 * 256.0 * 1.98 * GFLOP_per_s, sources::sms_times_clock}};
+  a.vector.clock = {1.98 * GHz, sources::not_read};
+  a.registers = {.capacity = {78.0 * 256.0 * KiB, sources::cuda_guide},
+                 .bandwidth = {operand_reads(78, 128, 1.98 * GHz), sources::operands}};
+  a.shared.capacity = {78.0 * 228.0 * KiB, sources::hopper_guide};
+  a.shared.bandwidth = {per_clock(78, 128, 1.98 * GHz), sources::shared_banks};
+  a.l2.capacity = {60.0 * MiB, sources::h20_l2};
+  a.l2.bandwidth = {};
+  a.dram.capacity = {97871.0 * MiB, sources::h20_memory};
+  a.dram.bandwidth = {4.0 * TB_per_s, sources::h20_page};
+  a.fabric.latency = {};
+  a.tdp = {500.0 * watt, sources::h20_driver};
+  a.price = {};
+  return a;
+}();
 
 /// H20 with the memory of H200, also called H20-3e.
 inline constexpr accelerator h20_141gb = [] {

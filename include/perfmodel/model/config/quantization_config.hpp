@@ -313,16 +313,13 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
 
 /// Storage from the quantization_config of a config.json:
 ///   fp8                 8 bits; with weight_block_size [a, b] a 32-bit scale per a x b block
-///   mxfp4               the experts alone: 4 bits and an 8-bit scale per 32 (OCP MX 1.0, section
-/// 5)
+///   mxfp4               experts only: 4 bits, an 8-bit scale per 32 (OCP MX 1.0, section 5)
 ///   gptq, awq           int4 or int8, a 16-bit scale and a zero point per group_size
-///   bitsandbytes        8 bits, or 4 bits and a scale per 64: 32 bits, or 8 + 32/256 when
-/// quantised
-///                       twice (QLoRA, arXiv 2305.14314, section 3)
+///   bitsandbytes        8 bits, or 4 bits and a scale per 64: 32 bits, or 8 + 32/256 when it is
+///                       quantised too (QLoRA, arXiv 2305.14314, section 3)
 ///   compressed-tensors  its first group of settings, and the modules to ignore
-///   modelopt            FP8, NVFP4 with an 8-bit scale per 16, or MIXED_PRECISION module by
-/// module;
-///                       also from hf_quant_config.json (`other`) of the checkpoint
+///   modelopt            FP8, NVFP4 with an 8-bit scale per 16, or MIXED_PRECISION by module; also
+///                       from hf_quant_config.json (`other`) of the checkpoint
 /// expert_dtype fp4 (DeepSeek-V4) is MXFP4 experts. Embeddings, head, norms, biases and routers
 /// stay in the dtype. A part (attention, feed-forwards, experts) is unquantised where most of its
 /// layers are.

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/request_source.hpp>
 #include <utility>
 #include <vector>
@@ -165,5 +166,21 @@ class decode_batch {
   std::vector<end> ends_{};             ///< heap
   std::vector<std::int64_t> phases_{};  ///< sequences by (context - step) modulo the block
 };
+
+/// Speculation rounds until `tokens` tokens are emitted. Each drafted token is accepted at random,
+/// if those before it were; without drafts each round emits one token.
+inline std::int64_t speculation_rounds(int tokens, const std::vector<double>& acceptance,
+                                       random_generator& random) {
+  if (acceptance.empty()) return tokens;
+  std::int64_t rounds = 0;
+  for (int left = tokens; left > 0; ++rounds) {
+    --left;
+    for (const double a : acceptance) {
+      if (left == 0 || random.uniform() >= a) break;
+      --left;
+    }
+  }
+  return rounds;
+}
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -227,7 +227,6 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
   s.cache_tokens = o.cache_tokens ? *o.cache_tokens
                                   : cache_tokens_of(d, o.typical_tokens, s.scheduler.block_tokens);
   s.idle_start = o.idle_start.value();
-  s.prefill_factor = o.prefill_factor;
   s.has_identifiers = s.scheduler.prefix_caching;
   if (o.speculate) {
     const speculation& spec = *o.speculate;

@@ -64,8 +64,7 @@ struct simulation_options {
   std::optional<std::int64_t> cache_tokens{};  ///< KV-cache capacity of a data-parallel group
   double typical_tokens = 2048.0;  ///< length at which a windowed or recurrent cache is measured
   std::optional<duration<>> request_cpu_time{};  ///< absent: the policy's
-  duration<> idle_start{};      ///< CPU time before the first step of an idle engine
-  double prefill_factor = 1.0;  ///< engine overhead of steps with prefill
+  duration<> idle_start{};  ///< CPU time before the first step of an idle engine
   std::function<void(const request_record&)> on_request{};
 };
 

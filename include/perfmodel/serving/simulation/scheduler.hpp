@@ -40,6 +40,9 @@ struct scheduler_settings {
   /// A step is scheduled while the step before it runs: asynchronous scheduling, overlap scheduler.
   bool asynchronous = true;
   int extra_steps = 0;  ///< steps that a finished sequence stays in the batch
+  /// Time of a step with prefill / time of its kernels and links. vLLM: from the 300 requests of
+  /// vLLM 0.19 on an RTX PRO 6000 (docs/validation/simulated_runs.md); other engines: assumed.
+  double prefill_overhead = 1.10;
 
   // vLLM
   int long_prefill_threshold = 0;  ///< most tokens of one prefill in a step; 0: no limit
@@ -58,7 +61,7 @@ struct scheduler_settings {
   int batching_wait_iterations = 0;  ///< steps that prefills wait for more prefills
   double batching_wait_share = 1.0;  ///< share of the budget that ends the wait
 
-  bool padded_prompts = false;  ///< static batches: prompts are padded to the longest
+  bool pads_prefills = false;  ///< static batches: prompts are padded to the longest
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -66,6 +69,7 @@ struct scheduler_settings {
     f(field::within("max_running", 1.0, 1e6, "1 to 10^6"), s.max_running...);
     f(field::within("block_tokens", 1.0, 65536.0, "1 to 65536"), s.block_tokens...);
     f(field::within("extra_steps", 0.0, 100.0, "0 to 100"), s.extra_steps...);
+    f(field::within("prefill_overhead", 0.1, 10.0, "0.1 to 10"), s.prefill_overhead...);
     f(field::within("long_prefill_threshold", 0.0, 1e9, "0 to 10^9"), s.long_prefill_threshold...);
     f(field::within("watermark", 0.0, 0.9, "0 to 0.9"), s.watermark...);
     f(field::within("max_prefill_tokens", 1.0, 1e9, "1 to 10^9"), s.max_prefill_tokens...);
@@ -93,7 +97,8 @@ inline constexpr scheduler_settings sglang_0_5{.name = "sglang-0.5",
                                                .kind = scheduler_kind::sglang,
                                                .max_running = 2048,
                                                .block_tokens = 1,
-                                               .extra_steps = 1};
+                                               .extra_steps = 1,
+                                               .prefill_overhead = 1.0};
 /// TensorRT-LLM 1.x, PyTorch backend: in-flight batching of whole prompts, capacity to completion.
 /// Source: TensorRT-LLM capacityScheduler.cpp, microBatchScheduler.cpp, llm_args.py.
 inline constexpr scheduler_settings trtllm_1_0{.name = "trtllm-1.0",
@@ -101,13 +106,15 @@ inline constexpr scheduler_settings trtllm_1_0{.name = "trtllm-1.0",
                                                .max_running = 2048,
                                                .chunked_prefill = false,
                                                .block_tokens = 32,
-                                               .extra_steps = 1};
+                                               .extra_steps = 1,
+                                               .prefill_overhead = 1.0};
 /// A batch runs until its last sequence ends.
 inline constexpr scheduler_settings static_batches{.name = "static",
                                                    .kind = scheduler_kind::static_batches,
                                                    .max_running = 32,
                                                    .prefix_caching = false,
-                                                   .asynchronous = false};
+                                                   .asynchronous = false,
+                                                   .prefill_overhead = 1.0};
 
 inline constexpr const scheduler_settings* all[] = {&vllm_0_10,  &vllm_0_14,  &vllm_0_24,
                                                     &sglang_0_5, &trtllm_1_0, &static_batches};

@@ -23,7 +23,6 @@ struct replica_settings {
   double disk_s_per_token = 0.0;     ///< time to fetch a cached token from disk
   bool fetch_overlaps = true;        ///< other requests run while a prefix is fetched
   double idle_start = 0.0;           ///< CPU time before the first step of an idle engine
-  double prefill_factor = 1.0;       ///< engine overhead of steps with prefill
   bool has_identifiers = false;      ///< prompts share prefixes
   bool ends_at_first_token = false;  ///< a prefill pool: decode runs elsewhere
   bool starts_after_prefill =
@@ -130,7 +129,7 @@ struct step_flight {
     step.context = context;
     step.prefill_past = past / step.prefill_tokens;
     step.prefills = settings.groups > 1 ? step.prefill_tokens / most_tokens : count;
-    work = settings.prefill_factor * prices.step(step) + stall;
+    work = settings.scheduler.prefill_overhead * prices.step(step) + stall;
     segments = 1;
     segment[0] = {1, work, 0.0};
   }
