@@ -277,8 +277,8 @@ struct basic_calibrated_collectives {
     use("Simple protocol", late_launch + simple_wait + c.simple_hop * hops, simple_transfer);
   }
 
-  /// Price by the fastest method. Above an engine's largest message the price of its kernel rises by
-  /// 1 s per byte, so that NCCL is cheaper with every scalar type.
+  /// Price by the fastest method. Above an engine's largest message the price of its kernel rises
+  /// by 1 s per byte, so that NCCL is cheaper with every scalar type.
   constexpr basic_collective_price<T> least_price(const basic_interconnect<T>& l,
                                                   const basic_schedule<T>& s) const {
     std::array<T, 3> time{}, transfer{}, latency{};
