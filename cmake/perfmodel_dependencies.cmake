@@ -9,11 +9,11 @@ find_package(Eigen3 3.4 NO_MODULE QUIET)  # perfmodel::tools exists where Eigen 
 if(PERFMODEL_BUILD_EXAMPLES)
   find_package(nlohmann_json 3.10 REQUIRED)
   find_package(CLI11 2.1 REQUIRED)
-  find_package(ZLIB REQUIRED)  # of napkin, for traces that gzip compressed
 endif()
 
 if(PERFMODEL_BUILD_EXAMPLES OR PERFMODEL_BUILD_TESTS)
   find_package(Threads REQUIRED)  # of napkin; a separate library before glibc 2.34
+  find_package(ZLIB REQUIRED)  # for traces that gzip compressed
 endif()
 
 if(PERFMODEL_BUILD_BENCHMARKS)

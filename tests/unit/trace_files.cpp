@@ -328,6 +328,31 @@ TEST_CASE("JSON lines by the names of keys") {
             .workload.block_tokens == 20);
 }
 
+TEST_CASE("a line in plain JSON reads as the same line with nested values and escapes") {
+  const std::string values =
+      R"("timestamp": 12.5, "input_length":1100 ,"output_length" : 3, "session_id": "a b", "hash_ids": [0, 123456789012345678], "x": null, "y": true)";
+  const std::string first = R"({"timestamp": -1, "input_length": 5, "output_length": 1})"
+                            "\n";
+  const auto plain = read(first + "{" + values + "}\n");
+  for (const std::string more :
+       {", \"z\": {\"timestamp\": 3}", ", \"z\": \"\\u0041\"", ", \"z\": [[1]]", ", \"z\": 1e3"}) {
+    INFO(more);
+    const auto parsed = read(first + "{" + values + more + "}\n");
+    CHECK(blocks(parsed, 1) == blocks(plain, 1));
+    CHECK(parsed.workload.requests[1].arrival_s == plain.workload.requests[1].arrival_s);
+    CHECK(parsed.workload.requests[1].input_tokens == 1100);
+    CHECK(parsed.workload.requests[1].session == 0);
+  }
+  CHECK(plain.workload.requests[1].arrival_s == 0.0135);
+  CHECK(blocks(plain, 1) == std::vector<std::uint64_t>{0, 123456789012345678});
+  for (const char* wrong : {"01", "1.", "-", "[1,]", "\"a", "tru", "nul", "1 2", "[01]"}) {
+    INFO(wrong);
+    CHECK(begins(
+        refused(first + R"({"input_length": 5, "output_length": 1, "timestamp": )" + wrong + "}\n"),
+        "PM-E001: t:2: not a JSON object"));
+  }
+}
+
 TEST_CASE("a run of several in a file is chosen") {
   const std::string text =
       "run,model,send_s,planned_s,input_tokens,output_tokens\na,m,0,0,1,1\na,m,2,1,1,1\n"

@@ -182,7 +182,7 @@ std::vector<key> load_keys() {
       host_memory_key(),
       host_link_key(),
       word("preemption",
-           "preemption mode, for sequences preempted when outputs outgrow the KV cache at a "
+           "treatment of a sequence that is preempted when outputs outgrow the KV cache, at a "
            "concurrency; default: preemption is not modelled",
            {"recompute", "swap"})
           .optional(),

@@ -47,7 +47,7 @@ std::string own_formats(const pm::plan_request& q) {
 /// The limits tried, and whether fewer GPUs than the cheapest plan's would suffice.
 std::string searched_text(const planned& p) {
   const int last = p.search->limits.back();
-  std::string s = cat("The search stopped at ", last, last == 1 ? " GPU" : " GPUs");
+  std::string s = cat("Searched: up to ", last, last == 1 ? " GPU" : " GPUs");
   if (last == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
   if (p.request.queued_limit < 1.0) {
     s += cat(". Limits without --ttft and --longest-wait: a mean wait of ",
@@ -62,7 +62,7 @@ std::string searched_text(const planned& p) {
   if (fewest->gpus >= best.gpus) {
     if (best.gpus == 1) return s.substr(0, s.size() - 1);
     return cat(s, cheaper_disaggregated(p) != nullptr ? "Without disaggregation, fewer" : "Fewer",
-               " GPUs miss a target or a limit.");
+               " than ", best.gpus, " GPUs miss a target or a limit.");
   }
   return cat(s, "The fewest GPUs are ", fewest->gpus, ": ", deployment_text(*fewest), ", ",
              merits_text(*fewest), ".");

@@ -21,7 +21,8 @@ std::vector<key> draft_keys() {
                 1.0, 64.0)
               .optional(),
           word("drafter",
-               "drafting method: lookup (n-grams, default), layer (one before the head, EAGLE), "
+               "drafting method: lookup (n-grams, default), layer (one layer before the LM head, "
+               "EAGLE), "
                "heads (Medusa), part (a quarter of the layers)",
                {"lookup", "layer", "heads", "part"})
               .optional(),

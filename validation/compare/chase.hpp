@@ -8,7 +8,7 @@ namespace perfmodel::validation {
 
 struct chased_load {
   duration<> latency{};           ///< 0 where a level that serves a part of the loads states none
-  const char* level = "between";  ///< that serves four loads in five
+  const char* level = "between";  ///< level that serves four loads in five
 };
 
 /// A chain through `working_set` bytes that one SM walks again and again: each level serves what it

@@ -1,4 +1,4 @@
-// A measurement beside what the library says of it, and how many of those are scored.
+// A measurement with the library's prediction of it, and the count of scored ones.
 #pragma once
 
 #include <map>
@@ -21,14 +21,14 @@ using common::signed_percent;
 /// One measurement. `predicted` and `bound` are 0 where the library says nothing.
 struct comparison {
   std::string table;     ///< file that it stands in
-  std::string quantity;  ///< of docs/recordings.md, or the operation of a published table
+  std::string quantity;  ///< quantity of docs/recordings.md, or the operation of a published table
   std::string device, format, engine, regime, shape, unit;
   double measured = 0.0, predicted = 0.0, bound = 0.0;
   double size = 0.0;  ///< what a picture draws it over: bytes, FLOP, tokens
   /// What nothing measured may be quicker than: the bound, or, where operands may have come from a
   /// cache (`warm`), what that cache allows; 0 where no such limit is stated.
   double held_to = 0.0;
-  std::string why_held{};  ///< where that is no bound of the data sheet
+  std::string why_held{};  ///< reason, if that is no bound of the data sheet
   bool warm = false;
   bool fitted = false;    ///< the prediction's parameters were fitted to rows of this kind
   bool host = false;      ///< measured on a CPU
@@ -48,15 +48,15 @@ struct comparison {
   bool explained() const { return warm && bounded() && measured < bound && !beats_bound(); }
 };
 
-/// Of a group of comparisons. Errors are |predicted / measured - 1|.
+/// Scores of a group of comparisons. Errors are |predicted / measured - 1|.
 struct group_score {
   std::string name;
   prediction_score predicted{};
   double ratio = 0.0;  ///< median of predicted / measured
   prediction_score bound{};
   std::size_t violations = 0;  ///< measured below what it is held to
-  std::size_t stated = 0;      ///< rows whose prediction states an interval of 80 %
-  std::size_t covered = 0;     ///< of them, those that lie in it
+  std::size_t stated = 0;      ///< rows with an 80 % interval of the prediction
+  std::size_t covered = 0;     ///< rows that lie in their interval
   std::size_t explained = 0;   ///< measured below the DRAM bound, from a warm cache
 };
 

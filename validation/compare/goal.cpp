@@ -9,7 +9,7 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// Of a calibrated operator; a synthetic decode step is held to its median alone.
+/// Goal for a calibrated operator; a synthetic decode step is held to its median alone.
 constexpr double goal_median = 0.05, goal_p90 = 0.15, goal_step = 0.10;
 
 struct scored_quantity {

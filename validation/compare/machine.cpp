@@ -75,7 +75,7 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   if (const duration<> own = chased("load_latency", in_dram, any); own.value() > 0.0) {
     m.memory_latency = own;
   }
-  // Of loads that took as long as DRAM does, and did not find their lines in the L2.
+  // Loads that took as long as DRAM does, and did not find their lines in the L2.
   m.memory_latency_spread = chased("load_latency_spread", in_dram, [&m](const point& p) {
     return number_of(p, "mean_latency") > 0.9 * m.memory_latency.value();
   });

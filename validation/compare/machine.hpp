@@ -17,17 +17,17 @@ struct host_fit;
 struct machine {
   device_description described{};
   perfmodel::accelerator device{};
-  /// The same at its highest clock and with the bandwidth of its pins, where those say more than
+  /// This machine at its highest clock and with the bandwidth of its pins, where those say more than
   /// the data sheet: what nothing measured may be quicker than.
   perfmodel::accelerator fastest{};
   bool known = false;        ///< in the catalogue
   bool own_profile = false;  ///< fitted to this machine; else its relative's, by default rules
-  double log_sigma = 0.0;    ///< of its machine profile
+  double log_sigma = 0.0;    ///< log_sigma of its machine profile
   calibrated policy{};       ///< weights cold
   calibrated_collectives links{};
   duration<> memory_latency{};  ///< measured by a pointer chase of its own, else the catalogue's
   duration<> memory_latency_spread{};      ///< standard deviation of it, measured; else 0
-  std::shared_ptr<const host_fit> host{};  ///< of a CPU, fitted to its own recordings
+  std::shared_ptr<const host_fit> host{};  ///< model of a CPU, fitted to its own recordings
 };
 
 /// A device at its highest clock, and with what its pins carry at two transfers a memory clock.

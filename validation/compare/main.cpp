@@ -1,4 +1,4 @@
-// compare: recordings and published tables beside what the library says of them.
+// compare: recordings and published tables with the library's predictions.
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
@@ -204,7 +204,7 @@ int run(const options& o) {
 
 int main(int argc, char** argv) {
   options o;
-  CLI::App app{"Recordings and published measurements beside what perfmodel predicts of them"};
+  CLI::App app{"Recordings and published measurements with the predictions of perfmodel"};
   const auto a_path = CLI::Validator(
       [](const std::string& path) {
         return std::string(path.empty() ? "is empty; allowed: a path" : "");

@@ -8,7 +8,7 @@
 
 namespace perfmodel::validation {
 
-/// The rows of a file beside what the library says of them. Which operator they are of follows from
+/// The rows of a file with the library's predictions. The operator of a row follows from
 /// the header. Errors: perfmodel::error with the file, its line, what is wrong and what is allowed.
 std::vector<comparison> compare_csv(const std::string& file);
 

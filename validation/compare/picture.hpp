@@ -28,9 +28,9 @@ struct panel {
 
 /// One file of panels that share their axes.
 struct picture {
-  std::string name{};  ///< of the files, without an ending
+  std::string name{};  ///< name of the files, without an ending
   std::string title{};
-  std::string legend{};   ///< below the title: what marks mean, whose measurements, of when
+  std::string legend{};   ///< text below the title: marks, source and date of measurements
   std::string caption{};  ///< what to see
   std::string x_label{}, y_label{};
   bool log_x = true, log_y = true;

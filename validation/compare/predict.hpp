@@ -32,7 +32,7 @@ struct prediction {
   bool fitted = false;    ///< the parameters behind it were fitted to this very point
   bool profiled = false;  ///< by a fitted profile, and not by a data sheet or an identity
   std::string regime{}, shape{}, by{}, note{};
-  std::string why_held{};  ///< where `held_to` is no bound of the data sheet
+  std::string why_held{};  ///< reason, if `held_to` is no bound of the data sheet
 };
 
 using predictor = prediction (*)(const question&);
@@ -40,7 +40,7 @@ using predictor = prediction (*)(const question&);
 /// null: no law of the library is about this quantity.
 predictor find_predictor(std::string_view quantity);
 
-/// A demand's bound beside an estimate of it. Held to the device at its fastest; what may have come
+/// A demand's bound with an estimate of it. Held to the device at its fastest; what may have come
 /// from a cache, to what the SMs' L1s deliver, and to arithmetic.
 prediction bounded_by(const question& q, const demand& d, const estimate& e, const char* law);
 /// The least time that a demand can take on the device. `warm`: what it reads may lie in a cache.
@@ -50,7 +50,7 @@ double held_to(const question& q, const demand& d, bool warm);
 /// folder `<accelerator>_<number>` is a further run of that accelerator; its name is the label.
 std::string device_label(const recorded& r);
 
-/// A whole recording beside its predictions. `machines` were made of the same recordings.
+/// A whole recording with its predictions. `machines` were made of the same recordings.
 std::vector<comparison> compare_recording(const recorded& r, const machine& on);
 
 /// 16x1024: the numbers of a point, as a name for it.

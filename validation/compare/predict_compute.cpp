@@ -57,7 +57,7 @@ prediction predict_arithmetic(const question& q) {
     if (emulated) {
       d.format = computed;
       p.held_to = held_to(q, d, false);
-      p.why_held = "not possible on this architecture by mma, whose fp8 is made of fp16 products";
+      p.why_held = "not possible on this architecture by mma, which computes fp8 as fp16";
     }
     p.shape = unit;
     p.size = work.value();

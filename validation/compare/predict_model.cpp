@@ -72,7 +72,7 @@ prediction predict_experts(const question& q) {
             .format = q.format()};
   w.weights = w.format;
   demand needs = demand_of(w);
-  // The law expects so many experts; these tokens may touch fewer.
+  // The law's expected number of experts; these tokens may touch fewer.
   if (q.number("bytes_read") > 0.0) {
     needs.dram.read = min(needs.dram.read, bytes<>(q.number("bytes_read") * byte));
   }

@@ -58,7 +58,7 @@ comparison product(const accelerator& a, const gemm& g, double seconds, const ch
   return c;
 }
 
-/// Matrix products called from PyTorch on A100, whose host takes some 10 us of each: those that
+/// Matrix products called from PyTorch on A100, with some 10 us of CPU time each: those that
 /// outlast it.
 void add_framework_products(const std::string& folder, std::vector<comparison>& out) {
   for (const auto& c : published::rows_of(folder, "llmcompass_ops.csv")) {

@@ -12,7 +12,7 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// Of the data sheet's bandwidth; all of it where no share was fitted to such a machine.
+/// Share of the data sheet's bandwidth; all of it where no share was fitted to such a machine.
 double dram_share_of(const accelerator& a) {
   return catalog::can_be_calibrated(a) ? catalog::machine_profile_of(a).value.dram_share : 1.0;
 }

@@ -10,7 +10,7 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// Beside its bound and, where kernels of the accelerator were measured, its prediction.
+/// Measurement with its bound and, where kernels of the accelerator were measured, its prediction.
 std::optional<comparison> compared(const published::service& s) {
   const published::published_model* m = published::model_of(s.model);
   const accelerator* a = catalog::find_accelerator(s.gpu);

@@ -1,4 +1,4 @@
-// The score that anyone can run: tables of published measurements beside predictions.
+// The score that anyone can run: tables of published measurements with predictions.
 #include <algorithm>
 #include <array>
 #include <cmath>

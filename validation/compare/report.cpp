@@ -14,7 +14,7 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// `borrowed`: predicted by a transferred profile.
+/// `borrowed`: predicted by a transferred profile (source GPU).
 std::string allowed_text(const tolerance* t, bool borrowed = false) {
   if (t == nullptr || t->median == 0.0) return "not judged";
   if (borrowed) return "not judged: transferred profile";

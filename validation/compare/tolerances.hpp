@@ -6,7 +6,7 @@
 
 namespace perfmodel::validation {
 
-/// Of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
+/// Tolerance of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
 /// judged, for the reason given. The goal for a calibrated operator is 5 % and 15 %.
 struct tolerance {
   std::string_view quantity;
@@ -55,7 +55,7 @@ inline constexpr std::array tolerances{
     tolerance{"dram_share", 0.05, 0.10, ""},
 };
 
-/// The same on a CPU, over the points that its model was not fitted to. A CPU is shared with
+/// Tolerances on a CPU, over the points that its model was not fitted to. A CPU is shared with
 /// whatever else runs on the machine, so that single points stray.
 inline constexpr std::array host_tolerances{
     tolerance{"stream_time", 0.15, 0.60, "held-out sizes and a held-out kernel"},

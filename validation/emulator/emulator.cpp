@@ -25,8 +25,8 @@ constexpr std::size_t most_shared = std::size_t{227} << 10U;
 enum class wait { none, block, warp, finished };
 
 struct fiber {
-  ucontext_t context{};  ///< where it begins
-  jmp_buf place{};  ///< where it goes on; a jump costs no system call, as a swapped context does
+  ucontext_t context{};  ///< context at its start
+  jmp_buf place{};       ///< point at which it resumes; a jump costs no system call, unlike a swap
   bool begun = false;
   std::unique_ptr<unsigned char[]> stack;
   thread is{};

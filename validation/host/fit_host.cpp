@@ -30,7 +30,7 @@ double median(const point& p) {
   return perfmodel::detail::quantile(p.samples, 0.5);
 }
 
-/// Of the sizes, which double from 16 KiB on, every third is held out.
+/// Every third of the sizes, which double from 16 KiB on, is held out.
 bool held_out_size(double bytes) {
   return std::lround(std::log2(bytes / 16384.0)) % 3 == 2;
 }

@@ -32,7 +32,7 @@ struct host_fit {
 };
 
 /// Whether the fit sees a point: streams that read, write or copy, two sizes of three; products
-/// of weights whose n is 256, 2048 or 8192, or 1024 with k = 1024; one chase; each task alone. The
+/// of weights with an n of 256, 2048 or 8192, or 1024 with k = 1024; one chase; each task alone. The
 /// others are held out.
 bool fitted_to(const point& p);
 

@@ -19,17 +19,17 @@ inline constexpr std::size_t host_levels = 4;
 template <Scalar T = double>
 struct basic_host_machine {
   std::array<bytes<T>, host_levels - 1> capacity{};  ///< L1, L2 and L3 by the operating system
-  flop_rate<T> multiply_adds{};                      ///< of one core, measured
+  flop_rate<T> multiply_adds{};                      ///< rate of one core, measured
 
-  std::array<perfmodel::bandwidth<T>, host_levels> bandwidth{};  ///< that a stream reaches in each
-  perfmodel::bandwidth<T> l1_stores{};  ///< of stores into L1, beside its loads
-  /// Of L2 and of L3: what is there for one core. Other cores and machines take of the last cache.
+  std::array<perfmodel::bandwidth<T>, host_levels> bandwidth{};  ///< stream in each level
+  perfmodel::bandwidth<T> l1_stores{};  ///< bandwidth of stores into L1, in addition to loads
+  /// L2 and L3 capacity for one core. Other cores and machines take of the last cache.
   std::array<T, host_levels - 2> capacity_share{T(1.0), T(1.0)};
-  duration<T> call{};        ///< of a kernel on nothing
+  duration<T> call{};        ///< time of an empty kernel
   duration<T> cold_start{};  ///< until prefetching follows a stream from DRAM
 
-  T compute_share = T(1.0);  ///< of multiply_adds, in the inner kernel of a product
-  T vector_share = T(1.0);   ///< of the stream's bandwidth, in a product with one row
+  T compute_share = T(1.0);  ///< share of multiply_adds in the inner kernel of a GEMM
+  T vector_share = T(1.0);   ///< share of the stream's bandwidth in a GEMM with one row
   /// Rates at which weights are packed for the inner kernel, from L2 and nearer, from L3, from
   /// DRAM.
   std::array<perfmodel::bandwidth<T>, 3> packing{};
@@ -45,9 +45,9 @@ namespace detail {
 /// Ways of L1 that the law below counts on: assumed, for 8 and 12 differ by little.
 inline constexpr double l1_ways = 8.0;
 
-/// Which share of a working set each level serves when it is swept again and again, less what
+/// Share of a working set that each level serves when it is swept again and again, less what
 /// nearer ones serve. L1, by virtual addresses: of a cache with w ways and LRU, swept in a circle,
-/// those lines stay whose set has no more than w of them, max(0, 1 - w (set / C - 1)). L2 and L3,
+/// lines stay if their set has at most w of them, max(0, 1 - w (set / C - 1)). L2 and L3,
 /// by physical addresses: pages fall on them at random, and the step is round: 1 / (1 + (set /
 /// C)^3); the exponent is assumed. Test: shares add up to 1; half an L1 is all in L1, two are not
 /// in it.

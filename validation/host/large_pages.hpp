@@ -11,7 +11,7 @@
 namespace perfmodel::validation {
 
 /// Asks for pages of 2 MiB where the system has them on request (Linux: transparent huge pages).
-/// Where it refuses, the memory is as good, and a random walk through it pays for its TLB misses.
+/// If it refuses, the memory is as good, and a random walk through it pays for its TLB misses.
 template <class T>
 struct large_page_allocator {
   using value_type = T;

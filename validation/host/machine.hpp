@@ -1,4 +1,4 @@
-// Which CPU this is, from /proc and /sys; what they do not say stays 0.
+// Facts of this CPU from /proc and /sys; what they do not state stays 0.
 #pragma once
 
 #include <unistd.h>
@@ -100,7 +100,7 @@ inline device_description describe_host() {
   return d;
 }
 
-/// Of the largest cache; where nothing is known, 32 MiB, so that "beyond the cache" is still large.
+/// Size of the largest cache; where nothing is known, 32 MiB, so that "beyond the cache" is still large.
 inline double last_cache_bytes(const device_description& d) {
   return d.caches.empty() ? 32.0 * 1024.0 * 1024.0 : d.caches.back().bytes;
 }

@@ -1,4 +1,4 @@
-// Threads: what it costs to start one and to wait for it; and two tasks beside each other.
+// Threads: cost of a start and a wait; and two concurrent tasks.
 // Tests: launch cost of a host; overlap.hpp: together at least the longer, at most about the sum.
 #include <Eigen/Core>
 #include <atomic>

@@ -328,7 +328,7 @@ struct decode_size {
 
 struct decode_operands {
   decode_size is;
-  std::size_t copies;  ///< of keys and values, all alike in size
+  std::size_t copies;  ///< buffers of keys and values, all of one size
   pv::device_buffer<bf16> queries, keys, values, out;
   pv::device_buffer<float> parts;
   pv::device_buffer<float2> states;

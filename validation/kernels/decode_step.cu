@@ -41,7 +41,7 @@ struct model_shape {
   int query_heads() const { return group * kv_heads; }
   int attended() const { return query_heads() * head_dim; }
   int qkv() const { return (query_heads() + 2 * kv_heads) * head_dim; }
-  // Where the matrices of a layer begin, in values.
+  // Begin of each matrix of a layer, in values.
   std::size_t out_at() const { return static_cast<std::size_t>(qkv()) * hidden; }
   std::size_t gate_up_at() const {
     return out_at() + static_cast<std::size_t>(attended()) * hidden;
@@ -59,7 +59,7 @@ struct model_shape {
   std::size_t norm_values() const { return (2 * static_cast<std::size_t>(layers) + 1) * hidden; }
   /// Products keep the size of what they read.
   float weight_scale() const { return std::sqrt(3.0F / static_cast<float>(hidden)); }
-  /// Of keys, and as many of values, of one position in all layers.
+  /// Keys of one position in all layers, and as many values.
   std::size_t cache_values() const {
     return static_cast<std::size_t>(layers) * kv_heads * head_dim;
   }
@@ -261,7 +261,7 @@ enum class stage {
   logits
 };
 
-/// The buffers and products of a step with so many tokens.
+/// Buffers and GEMMs of a step, for a number of tokens.
 struct decoder {
   const model& of;
   const cache& past;
@@ -632,7 +632,7 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
     }
   };
   const std::size_t layer_cache = ref.layer_cache();
-  // As on 16 SMs or more, so that there are splits to merge.
+  // Splits as for 16 SMs or more, so that there are splits to merge.
   d.enqueue(shape, b, (std::max)(s.sms(), 16), 32, s.stream, [&](stage what, int layer) {
     const std::size_t w = static_cast<std::size_t>(layer) * m.shape.layer_values();
     const std::size_t first = static_cast<std::size_t>(layer) * layer_cache;
@@ -744,7 +744,7 @@ void check_last_layer(pv::recording& r, const decoder& d, const step_shape& is) 
     result.push_back(static_cast<float>(got));
     wanted.push_back(reference);
   };
-  // Six values of y, whose matrix begins at weight `at`.
+  // Six values of y; their matrix begins at weight `at`.
   const auto products = [&](const doubles& x, const doubles& y, std::size_t at) {
     for (std::size_t i = 0; i < 6; ++i) {
       const std::size_t column = i * (y.size() - 1) / 5;
@@ -894,7 +894,7 @@ void measure(const pv::session& s, pv::recording& r) {
     // Mixed steps, which heat the device most, last.
     for (const int batch : {8, 32, 64}) steps.push_back({batch, 4096, 512});
   }
-  // Beside the weights: what a step's own buffers and workspaces take. Never above 60 GB in all.
+  // Memory of a step's own buffers and workspaces, in addition to the weights. Never above 60 GB in all.
   const std::size_t taken = 2 * shape.values() + (s.reduced ? 0U : std::size_t{2} << 30U);
   const std::size_t ours = (std::min)(s.free_bytes(), std::size_t{60} * 1000000000U);
   const std::size_t budget = ours - (std::min)(ours, taken);

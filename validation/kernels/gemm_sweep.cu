@@ -48,7 +48,7 @@ constexpr std::size_t apart(std::size_t values) {
   return (values + 255) / 256 * 256;
 }
 
-/// The buffers that every product of one format shares: each copy is a part of them.
+/// Buffers that all GEMMs of one format share: each copy is a part of them.
 template <class T>
 struct arena {
   pv::device_buffer<T> x, w;
@@ -60,7 +60,7 @@ struct arena {
   }
 };
 
-/// Copies of so many bytes that a rotation needs to be beyond five L2s, six at least.
+/// Copies that a rotation needs to exceed five L2s, six at least.
 std::size_t copies_wanted(const pv::session& s, std::size_t bytes) {
   if (s.reduced) return 6;
   return (std::max)(std::size_t{6}, 5 * s.l2_bytes() / bytes + 2);
@@ -85,7 +85,7 @@ class stored_rows {
   std::map<std::size_t, std::vector<float>> made_;
 };
 
-/// Four rows of eight columns of y, spread over it, beside their references.
+/// Four rows of eight columns of y, spread over it, with their references.
 template <class T>
 void sample_result(const pv::session& s, const arena<T>& on, std::size_t m, std::size_t n,
                    std::size_t k, stored_rows<T>& x, stored_rows<T>& w, std::vector<float>& result,
@@ -120,7 +120,7 @@ pv::repetitions time_product(const pv::session& s, const pv::matrix_product<T>& 
                              const arena<T>& on, std::size_t m, const layer& of, rotation through) {
   const auto n = static_cast<std::size_t>(of.n), k = static_cast<std::size_t>(of.k);
   pv::timing_plan plan = s.plan;
-  // A product of this size takes milliseconds: its spread is small, and the sweep has to end.
+  // A GEMM of this size takes milliseconds: its scatter is small, and the sweep has to end.
   if (product.flop() > 5e11 && !s.reduced) {
     plan.warmups = 1;
     plan.samples = 5;

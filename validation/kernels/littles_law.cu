@@ -14,7 +14,7 @@ namespace pv = perfmodel::validation;
 
 namespace {
 
-constexpr int most_threads = 256;  ///< of a block
+constexpr int most_threads = 256;  ///< threads of a block
 
 __device__ double sum_of(float v) {
   return v;

@@ -1,4 +1,4 @@
-// Mixture of experts: a router and the products of the experts that its tokens chose.
+// Mixture of experts: a router and the GEMMs of the experts that its tokens chose.
 //
 // Measures: the time of one layer, for 1 to 4096 tokens, in the shapes of Qwen3-30B-A3B (128
 //   experts, 8 a token), DeepSeek-V2-Lite (64, 6) and Mixtral 8x7B (8, 2); and how many experts so
@@ -244,7 +244,7 @@ struct moe_layer {
   const layers& of;
   int tokens;
   tile_kind kind;
-  int rows;  ///< of a tile
+  int rows;  ///< rows of a tile
   router routes;
   pv::device_buffer<int> offsets, tile_expert, tile_first, tiles, row_of, source;
   pv::device_buffer<bf16> gate_up, activated, y, out;
@@ -535,7 +535,7 @@ void measure_hopper(const pv::session& s, pv::recording& r, const std::vector<mo
   }
   constexpr int n = 4096;
   for (const moe_shape& m : shapes) {
-    // At so many tokens all experts are read, and a copy is far beyond the L2.
+    // At this number of tokens all experts are read, and a copy is far beyond the L2.
     if (s.reduced || m.expert_bytes() * m.experts + 4e9 > static_cast<double>(s.free_bytes())) {
       continue;
     }
@@ -568,7 +568,7 @@ void measure(const pv::session& s, pv::recording& r) {
     const double one = m.expert_bytes() * m.top_k, layer = m.expert_bytes() * m.experts;
     const int copies = s.reduced ? 2 : 1 + static_cast<int>(4.0 * s.device.l2_bytes / one);
     const std::string name = std::to_string(m.experts) + " experts";
-    // Beside the weights: the activations of 4096 tokens, below 2 GB.
+    // Activations of 4096 tokens, in addition to the weights: below 2 GB.
     if (copies * layer + 2e9 * (s.reduced ? 0.0 : 1.0) > static_cast<double>(s.free_bytes())) {
       r.skip(name, "its weights do not fit");
       continue;

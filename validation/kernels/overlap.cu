@@ -1,4 +1,4 @@
-// Overlap: a matrix product beside a copy, on two streams.
+// Overlap: a GEMM concurrent with a copy, on two streams.
 //
 // Measures: the time of a product by cuBLASLt alone, of a copy alone, and of both from the same
 //   start until the later of them is done: for a product that tensor cores bind and one that memory

@@ -29,7 +29,7 @@ struct size {
 /// Keys and values for a whole table of blocks, the queries, and what splits need.
 struct cache {
   size is;
-  int shift, blocks;  ///< of a sequence
+  int shift, blocks;  ///< block shift and number of blocks of a sequence
   pv::device_buffer<bf16> keys, values, queries, out;
   pv::device_buffer<int> table;
   pv::device_buffer<float> parts;
@@ -129,7 +129,7 @@ void check(const pv::session& s, pv::recording& r, int context, int shift, bool 
     c.table.upload(wrong);
   }
   c.out.poison();
-  // As on 16 SMs or more: in as many splits as there are keys for.
+  // Splits as for 16 SMs or more: in as many splits as there are keys for.
   pv::launch_decode_attention<head_dim, group>(c.shape((std::max)(s.sms(), 16), true), s.stream,
                                                s.breaks("drop_split"));
   const std::vector<bf16> result = c.out.download();

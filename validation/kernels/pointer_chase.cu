@@ -57,7 +57,7 @@ __global__ void chase_kernel(std::uint64_t at, long long lap, long long hops, wa
 
 struct spread_walk {
   std::uint64_t at;
-  unsigned long long sum, squares;  ///< of the cycles from one load to the next
+  unsigned long long sum, squares;  ///< sums over the cycles from one load to the next
 };
 
 /// The walk of chase_kernel past the L1, that looks at the clock whenever a load has come.
@@ -117,7 +117,7 @@ bool is_cold(const pv::session& s, std::size_t bytes) {
   return bytes > 2 * s.l2_bytes();
 }
 
-/// Where a walk ended, and the cycles of a load in it.
+/// Last place of a walk, and the cycles of a load in it.
 struct walk_end {
   std::uint32_t at;
   double cycles;

@@ -1,4 +1,4 @@
-// Roofline: one kernel whose FLOP per byte are turned up across the ridge.
+// Roofline: one kernel at rising FLOP per byte, across the ridge point.
 //
 // Measures: the time of y = f(f(... f(x))), f(v) = v a + b, over an array beyond the L2, with 1 to
 //   2048 FMAs on every float that is loaded: 1/8 to 512 FLOP per byte (4 read and 4 written).

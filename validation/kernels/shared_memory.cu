@@ -21,7 +21,7 @@ constexpr int reads_at_once = 8;
 constexpr int array_words = 8192;  // 32 KB a block
 constexpr unsigned wrap = array_words - 1;
 
-/// Which words a warp reads; none beyond array_words.
+/// Words that a warp reads; none beyond array_words.
 enum class pattern { strided, column_plain, column_padded, column_swizzled };
 
 __device__ unsigned word_of(pattern p, int lane, int read, int stride) {
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads)
   sums[blockIdx.x * threads + threadIdx.x] = sum;
 }
 
-/// The same in reads of 16 bytes, side by side. Each takes four passes, so here the addresses may
+/// Words in reads of 16 bytes, side by side. Each takes four passes, so here the addresses may
 /// move, by a number of words that the compiler does not know.
 __global__ void __launch_bounds__(threads)
     wide_kernel(const float* fill, int rounds, unsigned move, float* sums) {
@@ -174,7 +174,7 @@ class reader {
     PERFMODEL_LAUNCHED("wide_kernel");
   }
 
-  /// The same for the reads of 16 bytes.
+  /// Check of the reads of 16 bytes.
   void check_wide(pv::recording& r) {
     sums_.poison();
     launch_wide(3);

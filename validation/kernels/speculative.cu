@@ -203,7 +203,7 @@ constexpr std::uint32_t x_seed = 34, weight_seed = 35;
 /// A split of k may be summed in bf16, a rounding of up to 2^-9 each time.
 constexpr double product_tolerance = 1e-2;
 
-/// Some columns of every row in double precision, and the products of 1, 2, ... rows against them.
+/// Some columns of every row in double precision, and the GEMMs of 1, 2, ... rows against them.
 class product_check {
  public:
   product_check(int rows, int n, int k, float scale) : n_(static_cast<std::size_t>(n)) {

@@ -1,4 +1,4 @@
-// Weight-only quantisation: a vector times a matrix whose weights have 16, 8 or 4 bits.
+// Weight-only quantisation: a vector times a matrix of 16-, 8- or 4-bit weights.
 //
 // Measures: y[m][n] = sum over k of x[m][k] w[n][k] for m = 1, 2, 4 with w in bf16, or in int8 or int4
 //   with a scale in fp16 for every 128 values along k; x and y in bf16, sums in fp32.
@@ -30,7 +30,7 @@ namespace {
 using bf16 = __nv_bfloat16;
 constexpr int warps = 8, tile_rows = 32, stages = 4;
 constexpr int block = 128;  ///< values that share a scale
-constexpr int columns = 8;  ///< of x, of which the first M are there
+constexpr int columns = 8;  ///< columns of x; the first M are used
 constexpr int piece_vectors = tile_rows * 4;
 constexpr int ring_bytes = warps * stages * piece_vectors * 16;
 

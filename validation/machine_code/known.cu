@@ -1,4 +1,4 @@
-// Kernels whose machine code is known, because inline PTX says it: against them check_machine_code
+// Kernels with known machine code, because inline PTX says it: against them check_machine_code
 // tries what it takes for true of the encoding. has_<OPCODE>_<N>: N of them, on every architecture.
 // The check has to accept accepted_<what>, and refuse refused_<what>.
 #include <cuda_runtime.h>
@@ -103,7 +103,7 @@ __global__ void has_HMMA_9(const operands* of_lane, float* y) {
   for (int i = 0; i < 4; ++i) y[4 * threadIdx.x + i] = d[i];
 }
 
-/// Where has_fp8_mma; elsewhere none, whatever else is made of it.
+/// Present with has_fp8_mma; elsewhere there is none, whatever replaces it.
 __global__ void has_QMMA_9(const operands* of_lane, float* y) {
   [[maybe_unused]] const operands o = of_lane[threadIdx.x];
   float d[4] = {};

@@ -39,8 +39,8 @@ struct instruction {
 
   opcode is() const { return static_cast<opcode>(low & 0x1FFU); }
   unsigned destination() const { return low >> 16U & 0xFFU; }
-  unsigned special_register() const { return high >> 8U & 0xFFU; }  ///< of a CS2R
-  unsigned address() const { return low >> 24U & 0xFFU; }           ///< of a load, its register
+  unsigned special_register() const { return high >> 8U & 0xFFU; }  ///< register of a CS2R
+  unsigned address() const { return low >> 24U & 0xFFU; }           ///< address register of a load
   /// Of a load or store.
   unsigned bytes() const {
     constexpr unsigned of_code[] = {1, 1, 2, 2, 4, 8, 16, 16};
@@ -49,7 +49,7 @@ struct instruction {
 };
 
 struct kernel_code {
-  std::string name;      ///< as the compiler mangles it
+  std::string name;      ///< mangled name
   int architecture = 0;  ///< 90 for compute capability 9.0
   std::vector<instruction> code;
 

@@ -37,7 +37,7 @@ enum class recording_fault {
   no_points,
   no_samples,
   bad_sample,  ///< zero or negative, where the unit does not allow it
-  no_checks,   ///< a measurement whose results were not compared with a reference
+  no_checks,   ///< a measurement without a comparison of its results with a reference
   failed_check,
 };
 
@@ -56,7 +56,7 @@ class recording_error : public std::runtime_error {
   recording_fault fault_;
 };
 
-/// Who published the numbers, and where.
+/// Publisher of the numbers, and place.
 struct publication {
   std::string citation{};
   std::string address{};
@@ -201,7 +201,7 @@ inline run_description read_run(const field& f, bool gpu) {
   return r;
 }
 
-/// Of a published recording a number may be 0: its source does not say.
+/// In a published recording a number may be 0: its source does not state it.
 inline device_description read_device(const field& f, bool measured) {
   const auto amount = [&](const char* key) {
     return measured ? f[key].positive() : f[key].not_negative();
@@ -219,7 +219,7 @@ inline device_description read_device(const field& f, bool measured) {
     d.l2_bytes = amount("l2_bytes");
     d.shared_memory_per_sm_bytes = amount("shared_memory_per_sm_bytes");
     d.memory_bus_bits = count("memory_bus_bits");
-    // Of a part of a GPU, as a virtual machine gets one, the driver may say 0.
+    // The driver may say 0 for a part of a GPU, as virtual machines have.
     d.memory_clock_hz = f["memory_clock_hz"].not_negative();
     d.sm_clock_hz = f["sm_clock_hz"].not_negative();
   } else {

@@ -78,7 +78,7 @@ struct point {
   std::vector<double> throttled{};  ///< samples at a lower clock than the others; not of `samples`
 };
 
-/// A sample whose SM clock is so much below the median of its point's is throttled.
+/// A sample is throttled if its SM clock is below this share of its point's median.
 inline constexpr double throttled_below = 0.97;
 
 struct check_result {
@@ -107,7 +107,7 @@ struct cache_level {
 /// What was measured on. Fields of the other kind of device are not written.
 struct device_description {
   std::string kind{};         ///< gpu or cpu
-  std::string name{};         ///< as its driver or operating system calls it
+  std::string name{};         ///< name by its driver or operating system
   std::string accelerator{};  ///< in perfmodel's catalogue, or empty
   double memory_bytes = 0;
   double sm_clock_hz = 0;  ///< the highest of an SM, or of a core
@@ -136,7 +136,7 @@ struct device_state {
 
 struct run_description {
   std::string date{};      ///< in UTC, as 2026-01-31T12:00:00Z
-  std::string revision{};  ///< of git, or unknown
+  std::string revision{};  ///< git revision, or unknown
   bool modified = false;
   std::string program{};
   std::string compiler{};

@@ -185,8 +185,8 @@ struct basic_calibrated {
   /// calibrated.
   constexpr const std::optional<T>& step_time_factor() const { return engine.step_time_factor; }
 
-  /// Cost policy of links: the three functions of basic_calibrated_collectives, for the links of
-  /// `l`.
+  /// The next three functions price a collective, as those of basic_calibrated_collectives do. They
+  /// use the parameters of `links` or of `network`, whichever the interconnect `l` is.
   constexpr bool selects(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
     return link_cost_of(l).selects(l, s);
   }

@@ -59,8 +59,8 @@ constexpr duration<T> first_token_time(const basic_deployment<T>& d, const basic
 
 /// Limits of a closed loop under a chunk budget. A request is in service for n = chunks + O - 1
 /// steps, with O output tokens. Each data-parallel group and pipeline stage takes one chunk per
-/// step. n chunk / I requests (I uncached prompt tokens) fill all these chunks; more requests only
-/// queue. A share (O - 1) / n of the other requests decodes, and the rest prefills.
+/// step. n x chunk / I requests (I uncached prompt tokens) fill all these chunks; more requests
+/// only queue. A share (O - 1) / n of the other requests decodes, and the rest prefills.
 /// Leaves out: a prompt that does not fill its chunks (1 % of throughput); a prompt that needs one
 /// more chunk (0.2 % of E2E). See docs/laws/research/serving.md.
 /// Test: requests in service, by hand; tests/property/order_serving.cpp.

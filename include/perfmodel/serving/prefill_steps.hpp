@@ -22,7 +22,7 @@ struct basic_prefill_steps {
   T chunks = T(1.0);                ///< engine steps of one prompt, a whole number
   T steps_per_prefill = T(1.0);     ///< uncached prompt tokens / tokens of a chunk, a fraction
   duration<T> prefill_step_time{};  ///< time of `prefill_iteration`
-  /// Steps full of prefill per prompt that also decode; 0 if steps prefill only.
+  /// Engine steps per prompt, at full prefill, that also decode; 0 if prefill steps do not decode.
   T decode_steps_per_prefill{};
   double pipeline_stages = 1.0;
   /// Engine step with one prompt, or one chunk of it.

@@ -16,8 +16,9 @@ namespace perfmodel::inline v0_3 {
 ///   TTFT  wait + prefill; with a chunk budget the prefill is ceil(I / chunk) mixed steps
 ///   E2E   TTFT + (O - 1) ITL
 /// Closed loop of C requests: B = min(C, capacity, limit of the chunk budget) are in service. The
-/// throughput is B / (E2E - wait), and the others queue by Little's law. Open loop at rate lambda:
-/// B solves B = lambda O ITL(B), and the wait is that of an M/D/1 queue.
+/// throughput is B / (E2E - wait). The other C - B requests queue; their wait follows from Little's
+/// law. Open loop at rate lambda: B solves B = lambda O ITL(B), and the wait is that of an M/D/1
+/// queue.
 /// Source: Yu et al., "Orca", OSDI 2022 (iteration-level batching); Agrawal et al.,
 /// "Sarathi-Serve", OSDI 2024 (chunked prefill); Little 1961.
 /// Leaves out: tail latencies; variation of lengths; CPU time; in an open loop, a chunk budget
@@ -78,13 +79,11 @@ constexpr basic_disaggregated_estimate<T> serving_bound(const basic_disaggregate
 /// `layout.data` is not the number of replicas: it counts the data-parallel attention groups of one
 /// engine.
 /// Source: as closed_service and open_service.
-/// Leaves out: exceptions to monotonicity at discontinuities of kernels and budgets, which are
-/// listed in docs/laws/research/serving.md.
+/// Non-monotonic where kernels and token budgets are discontinuous: docs/laws/research/serving.md.
 /// Not feasible: as serving_bound; an arrival rate at which prefill takes all the time.
 /// Errors: as serving_bound.
 /// Test: the simulator of tests/simulator; a single request is a prefill and its decode steps; ITL
-/// and
-/// TTFT rise with the load; never better than the bound.
+/// and TTFT rise with the load; never better than the bound.
 template <Scalar T, class Policy, class Cost>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
                                             const basic_service_load<T>& l, const Policy& policy,

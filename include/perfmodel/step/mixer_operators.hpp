@@ -72,9 +72,9 @@ constexpr void visit_prefill(const rank_step<T>& p, const char* name, const T& l
 
 /// Workload of prefill attention. Chunked attention (Llama 4) divides a prompt into attention
 /// chunks of `window` tokens; each is costed as a separate prompt.
-/// Non-monotonic: a prefill shorter than an attention chunk, after a long past, reads `window` keys
-/// in total. One more token then replaces a past one. The kernel may be quicker, by up to 0.1 % of
-/// a step (tests/property/order_step.cpp).
+/// Non-monotonic: new tokens and past ones share an attention chunk of `window` keys. With a long
+/// past, one more new token leaves out one past token and its read from DRAM. A step may then be
+/// faster, by up to 0.1 % (tests/property/order_step.cpp).
 template <Scalar T>
 constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
                                                  const basic_attention_shape<T>& a, const T& heads,

@@ -36,10 +36,10 @@ struct memo_of<Policy> {
   using type = typename Policy::memo_type;
 };
 
-/// Times of a step's operators, asked for in their order. Each is policy.time (memoised if the
-/// policy has a memo), else policy.estimate, else the roofline.
-/// With a mixed attention kernel, the decodes take their own time, and the prefills take the rest
-/// of the kernel's time.
+/// Times of a step's operators, one call per operator in the order of the step. Each is policy.time
+/// (memoised if the policy has a memo), else policy.estimate, else the roofline. With a mixed
+/// attention kernel, the decodes take their own time, and the prefills take the rest of the
+/// kernel's time.
 template <Scalar T, class Policy>
 class operator_times {
  public:

@@ -1,4 +1,4 @@
-// Which bank of shared memory a word is in, and how many ways the words of a warp collide.
+// Bank of a word in shared memory, and the ways of conflict among the words of a warp.
 #pragma once
 
 #include <array>
@@ -8,15 +8,15 @@
 namespace perfmodel::validation {
 
 inline constexpr int banks =
-    32;  ///< of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
+    32;  ///< banks of 4 bytes each. Source: CUDA C++ Programming Guide, shared memory
 
-/// Where element (row, column) of a tile of 32 x 32 words lies when its columns are swizzled by XOR with
+/// Position of element (row, column) in a tile of 32 x 32 words with columns swizzled by XOR with
 /// the row: a row's words stay in the row, and a column's words are in 32 different banks.
 /// Test: a bijection of the tile; rows and columns without conflicts.
 PERFMODEL_HOST_DEVICE constexpr int swizzled(int row, int column) {
   return row * banks + (column ^ (row % banks));
 }
-/// The same with a word of padding after each row.
+/// Position with a word of padding after each row.
 PERFMODEL_HOST_DEVICE constexpr int padded(int row, int column) {
   return row * (banks + 1) + column;
 }

@@ -38,7 +38,7 @@ inline constexpr int nibble_offset = 136;
 inline constexpr std::uint32_t low_bits_mask = 0x007F007FU, sign_bits_mask = 0x00800080U;
 inline constexpr std::uint32_t two_of_128 = 0x43004300U;
 
-/// Of a matrix with k columns, blocks of `block` of them: the scale of (row, column).
+/// Index of the scale of (row, column), for k columns in blocks of `block`.
 PERFMODEL_HOST_DEVICE constexpr std::size_t scale_index(std::size_t row, std::size_t column,
                                                         std::size_t k, std::size_t block) {
   return row * (k / block) + column / block;

@@ -1,4 +1,4 @@
-// Where a token's keys lie in a paged cache.
+// Position of a token's keys in a paged cache.
 #pragma once
 
 #include <cstddef>

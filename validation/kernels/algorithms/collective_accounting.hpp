@@ -13,12 +13,12 @@ enum class all_reduce { ring, one_shot, two_shot };
 struct chunk_transfer {
   int from = 0;
   int to = 0;
-  int chunk = 0;       ///< of as many as there are ranks; -1: the whole message
+  int chunk = 0;       ///< chunk, one per rank; -1: the whole message
   bool adds = true;    ///< to the result of `to`; else it replaces the chunk
-  bool input = false;  ///< of the input of `from`; else of its result
+  bool input = false;  ///< reads the input of `from`; else its result
 };
 
-/// Where chunk c of n begins: the first `count % n` chunks are longer by one.
+/// Begin of chunk c of n: the first `count % n` chunks are longer by one.
 constexpr std::size_t chunk_begin(std::size_t count, int n, int c) {
   const auto ranks = static_cast<std::size_t>(n), chunk = static_cast<std::size_t>(c);
   const std::size_t longer = count % ranks;

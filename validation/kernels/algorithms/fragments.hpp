@@ -8,7 +8,7 @@
 
 namespace perfmodel::validation {
 
-/// Where a lane's value i of a fragment lies in its matrix.
+/// Position of a lane's value i of a fragment in its matrix.
 struct place {
   int row, column;
 };
@@ -35,10 +35,10 @@ PERFMODEL_HOST_DEVICE constexpr place place_of_d(int lane, int i) {
 // --- operands in shared memory, for the products of a warp group ------------------------------------
 //
 // Rows of 128 bytes, in groups of eight (1024 bytes, aligned to as much) whose 16-byte chunks are
-// swizzled: Hopper's mode "128B". A matrix whose rows are longer is cut into panels of 128 bytes.
+// swizzled: Hopper's mode "128B". A matrix with longer rows is cut into panels of 128 bytes.
 // Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
 
-/// Where byte `byte` (below 128) of row `row` of a panel lies: chunk xor row % 8.
+/// Position of byte `byte` (below 128) of row `row` in a panel: chunk xor row % 8.
 PERFMODEL_HOST_DEVICE constexpr int swizzled_byte(int row, int byte) {
   return row * 128 + ((byte / 16 ^ row % 8) * 16) + byte % 16;
 }

@@ -24,7 +24,7 @@ inline std::vector<std::uint32_t> random_cycle(std::size_t n, std::uint32_t seed
   return next;
 }
 
-/// Where `hops` steps lead from place 0.
+/// Place after `hops` steps from place 0.
 inline std::uint32_t walk(const std::vector<std::uint32_t>& next, std::size_t hops) {
   std::uint32_t at = 0;
   for (std::size_t i = 0; i < hops; ++i) at = next[at];

@@ -31,7 +31,7 @@ struct token_distributions {
     if (what == drawn_from::target) return p;
     return p > q ? p - q : 0.0;
   }
-  /// Where the `chunk`-th of `chunks` equal pieces begins.
+  /// Begin of the `chunk`-th of `chunks` equal pieces.
   PERFMODEL_HOST_DEVICE int chunk_begin(int chunk, int chunks) const {
     const int each = (size + chunks - 1) / chunks;
     return chunk * each < size ? chunk * each : size;

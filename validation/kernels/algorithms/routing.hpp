@@ -45,7 +45,7 @@ struct expert_place {
   int row = 0, tile = 0;
 };
 
-/// Where an expert's tokens and tiles begin; of the number of experts, which is none: how many
+/// Begin of an expert's tokens and tiles; of the number of experts, which is none: how many
 /// there are. tiles[e] is tiles_of(counts[e]), so that no tile spans two experts. Each expert sums
 /// for itself: one thread's divisions for all of them would take as long as a small layer.
 /// Test: as a running sum over the experts.

@@ -11,7 +11,7 @@
 namespace perfmodel::validation {
 
 /// Device memory for `size` values. Every byte is 0xFF at first: a NaN in fp32, bf16, fp16 and fp8
-/// e4m3, -1 in an integer, so that a value nobody wrote cannot pass for a result.
+/// e4m3, -1 in an integer, so that an unwritten value cannot pass for a result.
 template <class T>
 class device_buffer {
  public:

@@ -39,7 +39,7 @@ struct decode_attention_shape {
   float2* states = nullptr;  ///< batch * query_heads * splits: maximum and sum
   int batch = 0, query_heads = 0, kv_heads = 0, query_stride = 0;
   int capacity = 0, context = 0, splits = 1, keys_per_split = 0;
-  float scale = 0;  ///< of the scores, times log2 e
+  float scale = 0;  ///< factor of the scores, times log2 e
   /// Paged: position p of sequence b lies in block table[b * blocks + p / 2^block_shift]; a block holds
   /// its positions for every KV head, and `capacity` is 2^block_shift. Null: a sequence is a block.
   const int* table = nullptr;
@@ -51,7 +51,7 @@ inline constexpr int decode_attention_piece = 16;  ///< keys of a warp at a time
 inline constexpr int most_decode_splits = 64;
 inline constexpr float softmax_nothing = softmax_state::nothing;
 
-/// Of shared memory: keys and values in flight.
+/// Shared memory of keys and values in flight.
 template <int HeadDim>
 inline constexpr int decode_attention_bytes =
     decode_attention_warps* decode_attention_stages * 2 * decode_attention_piece* HeadDim * 2;

@@ -1,4 +1,4 @@
-// Which GPU this is.
+// Facts of this GPU.
 #pragma once
 
 #include <array>

@@ -21,7 +21,7 @@
 namespace perfmodel::validation {
 
 struct experiment {
-  const char* name;                   ///< as docs/recordings.md lists it
+  const char* name;                   ///< name in docs/recordings.md
   const char* law;                    ///< what the numbers test, in a line
   const char* program;                ///< path of the source in the project
   std::vector<std::string> faults{};  ///< what --break can break, so that a check has to fail
@@ -30,7 +30,7 @@ struct experiment {
 /// What a measurement runs with.
 struct session {
   bool reduced = false;  ///< few and short: to try the program out, not to be compared with
-  std::string fault{};   ///< of experiment::faults, or empty
+  std::string fault{};   ///< one of experiment::faults, or empty
   timing_plan plan{};
   cudaStream_t stream = nullptr;
   device_description device{};
@@ -134,7 +134,7 @@ struct command_line {
   std::string out, revision = "unknown";
   bool modified = false;
   double seconds = 0;  ///< 0: as long as it takes
-  int exit = -1;       ///< where nothing is to be run
+  int exit = -1;       ///< exit status, if nothing is to be run
 };
 
 inline command_line read_options(int argc, char** argv, const experiment& e, session& s) {

@@ -160,7 +160,7 @@ __global__ void __launch_bounds__(hopper_grouped::threads, 1)
 #endif
 }
 
-/// As launch_grouped_product<128>; only where has_wgmma(). `groups`: matrices behind s.w.
+/// Like launch_grouped_product<128>; only where has_wgmma(). `groups`: matrices behind s.w.
 inline void launch_hopper_grouped(const grouped_shape& s, int groups, int most_tiles,
                                   cudaStream_t stream) {
   using namespace hopper_grouped;

@@ -2,7 +2,7 @@
 // an online softmax (Dao 2023, "FlashAttention-2").
 //
 // A block of four warps takes 64 queries of one head, a warp 16 of them; tiles of 64 keys and
-// values pass through shared memory, whose rows are padded by 16 bytes so that ldmatrix meets no
+// values pass through shared memory, with rows padded by 16 bytes so that ldmatrix meets no
 // bank twice.
 #pragma once
 
@@ -25,8 +25,8 @@ struct prefill_attention_shape {
   const __nv_bfloat16* values = nullptr;
   __nv_bfloat16* out = nullptr;
   int tokens = 0, past = 0, query_heads = 0, kv_heads = 0, query_stride = 0, capacity = 0;
-  float scale = 0;      ///< of the scores, times log2 e
-  int head_stride = 0;  ///< of queries and out, 0: head_dim, heads of a token side by side
+  float scale = 0;      ///< factor of the scores, times log2 e
+  int head_stride = 0;  ///< stride of queries and out, 0: head_dim, heads of a token side by side
   int ahead = 0;        ///< keys that a query sees beyond its own position: 0, but for a fault
 };
 
@@ -72,7 +72,7 @@ __global__ void __launch_bounds__(128) prefill_attention_kernel(prefill_attentio
 
   float out[HeadDim / 8][4] = {};
   float maximum[2] = {softmax_nothing, softmax_nothing}, sum[2] = {0.0F, 0.0F};
-  // Of this lane's two rows, 8 apart.
+  // This lane's two rows, 8 apart.
   const int row = first_query + warp * 16 + lane / 4;
   const int all = a.past + a.tokens;
   const int end = (std::min)(a.past + first_query + prefill_tile + a.ahead, all);

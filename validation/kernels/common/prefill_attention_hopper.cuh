@@ -261,7 +261,7 @@ __global__ void __launch_bounds__(hopper_prefill::threads, 1)
 #endif
 }
 
-/// As launch_prefill_attention; only where has_wgmma().
+/// Like launch_prefill_attention; only where has_wgmma().
 template <int HeadDim>
 void launch_hopper_prefill(const prefill_attention_shape& a, cudaStream_t stream) {
   using namespace hopper_prefill;

@@ -36,7 +36,7 @@ constexpr bool has_fp8_mma(int architecture) {
   return architecture == 89 || architecture >= 120;
 }
 
-/// The same in fp8 e4m3 with k = 32 (mma.m16n8k32), where has_fp8_mma; elsewhere d becomes NaN.
+/// Multiplication in fp8 e4m3 with k = 32 (mma.m16n8k32), where has_fp8_mma; elsewhere d becomes NaN.
 __device__ inline void mma_fp8(float (&d)[4], const std::uint32_t (&a)[4],
                                const std::uint32_t (&b)[2]) {
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
@@ -63,7 +63,7 @@ __device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
                : "r"(shared_address(row))
                : "memory");
 }
-/// The same, each matrix transposed.
+/// The load above, each matrix transposed.
 __device__ inline void load_matrices_transposed(std::uint32_t (&r)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -137,7 +137,7 @@ __device__ inline std::uint64_t nanoseconds() {
   return t;
 }
 
-/// Which SM this block runs on, from 0; below some hundreds.
+/// Number of the SM that this block runs on, from 0; below some hundreds.
 __device__ inline unsigned sm_id() {
   unsigned id = 0;
   asm volatile("mov.u32 %0, %%smid;\n" : "=r"(id));

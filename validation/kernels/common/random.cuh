@@ -30,7 +30,7 @@ __host__ __device__ constexpr float random_value(std::uint32_t seed, std::uint64
   return static_cast<float>(random_bits(seed, index) >> 8U) * (2.0F / 16777216.0F) - 1.0F;
 }
 
-/// As the format stores it.
+/// Value in the format's storage.
 template <class T>
 __host__ __device__ inline T stored(float x) {
   return static_cast<T>(x);

@@ -138,7 +138,7 @@ inline void spin(cudaStream_t stream, int sms, double seconds) {
 struct timing_plan {
   int warmups = 2;  ///< samples that are thrown away
   int samples = 9;
-  double least_seconds = 500e-6;  ///< of one sample
+  double least_seconds = 500e-6;  ///< shortest sample
   int most_repeats = 400;         ///< in one sample
 };
 
@@ -222,7 +222,7 @@ class captured_graph {
   cudaGraphExec_t exec_ = nullptr;
 };
 
-/// The same from a CUDA graph that holds the repetitions as a chain, which takes the host out of
+/// Times from a CUDA graph that holds the repetitions as a chain, which takes the host out of
 /// the time. `multiple`: the repetitions of a graph are a multiple of it (the number of buffers).
 template <class Launch>
 repetitions time_in_graph(cudaStream_t stream, const timing_plan& plan, Launch launch,

@@ -1,4 +1,4 @@
-// Hopper's tensor-core products of a warp group: four warps multiply operands that lie in shared memory,
+// Hopper's tensor-core GEMMs of a warp group: four warps multiply operands that lie in shared memory,
 // asynchronously. Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
 // Instructions". They exist for sm_90a alone: a kernel that uses them is empty elsewhere, and the
 // host asks has_wgmma() first. The emulated device has none of them.

@@ -1,4 +1,4 @@
-// What the tensor cores of a Hopper GPU do by its own products of a warp group, with both operands in
+// Rate of a Hopper GPU's tensor cores by warp-group instructions (wgmma), with both operands in
 // shared memory: the peak that SMs x FLOP per clock x clock speaks of.
 //
 // A block an SM, two warp groups: each keeps 64 x 256 sums and multiplies its own 64 rows of 128 bytes

@@ -167,8 +167,8 @@ class decode_batch {
   std::vector<std::int64_t> phases_{};  ///< sequences by (context - step) modulo the block
 };
 
-/// Speculation rounds until `tokens` tokens are emitted. Each drafted token is accepted at random, if
-/// those before it were; without drafts each round emits one token.
+/// Speculation rounds until `tokens` tokens are emitted. Each drafted token is accepted at random,
+/// if those before it were; without drafts each round emits one token.
 inline std::int64_t speculation_rounds(int tokens, const std::vector<double>& acceptance,
                                        random_generator& random) {
   if (acceptance.empty()) return tokens;

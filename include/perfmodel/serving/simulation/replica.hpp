@@ -279,9 +279,9 @@ class simulated_replica {
     const int emitting = l.group.batch().size() - l.lingering;
     const double first = f.begin + f.segment[0].first;
     const double first_end = f.steps == 1 ? f.end : first;
-    statistics_.add_gap(first_end - l.last_token, emitting - static_cast<int>(l.fresh.size()));
+    statistics_.add_itl(first_end - l.last_token, emitting - static_cast<int>(l.fresh.size()));
     for (const int entry : l.fresh)
-      statistics_.add_gap(first_end - sequences_[entry].last_token, 1);
+      statistics_.add_itl(first_end - sequences_[entry].last_token, 1);
     l.fresh.clear();
     for (std::size_t i = 0; i < f.segments; ++i) {
       auto s = f.segment[i];
@@ -290,7 +290,7 @@ class simulated_replica {
         --s.steps;
       }
       if (s.steps > 0)
-        statistics_.add_gaps(s.first, s.last(), static_cast<double>(s.steps) * emitting);
+        statistics_.add_itls(s.first, s.last(), static_cast<double>(s.steps) * emitting);
     }
     statistics_.add_tokens(static_cast<double>(f.steps) * emitting * l.group.batch().growth());
     statistics_.add_decodes(static_cast<double>(f.steps), static_cast<double>(f.steps) * emitting);
@@ -328,7 +328,7 @@ class simulated_replica {
       if (s.first_token < 0.0) {
         s.first_token = f.end;
       } else {
-        statistics_.add_gap(f.end - s.last_token, 1);
+        statistics_.add_itl(f.end - s.last_token, 1);
       }
       s.last_token = f.end;
       statistics_.add_tokens(1.0);
@@ -341,7 +341,7 @@ class simulated_replica {
         continue;
       }
       const std::int64_t rounds = speculation_rounds(rest, settings_.acceptance, random_);
-      if (rounds < rest) statistics_.add_gap(0.0, static_cast<int>(rest - rounds));
+      if (rounds < rest) statistics_.add_itl(0.0, static_cast<int>(rest - rounds));
       if (l.group.batch().size() == 0) l.last_token = f.end;
       l.group.join(c.entry, rounds, static_cast<double>(rest) / static_cast<double>(rounds));
       l.fresh.push_back(c.entry);

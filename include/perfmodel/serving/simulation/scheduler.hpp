@@ -61,7 +61,7 @@ struct scheduler_settings {
   int batching_wait_iterations = 0;  ///< steps that prefills wait for more prefills
   double batching_wait_share = 1.0;  ///< share of the budget that ends the wait
 
-  bool padded_prompts = false;  ///< static batches: prompts are padded to the longest
+  bool pads_prefills = false;  ///< static batches: prompts are padded to the longest
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

@@ -39,11 +39,11 @@ class simulation_statistics {
     if (is_good) ++good_requests;
   }
   /// Inter-token latency of `count` sequences.
-  void add_gap(double gap, int count) {
-    if (is_counting && count > 0) itl.add(std::max(0.0, gap), count);
+  void add_itl(double time, int count) {
+    if (is_counting && count > 0) itl.add(std::max(0.0, time), count);
   }
   /// Inter-token latencies that lie evenly between two values.
-  void add_gaps(double first, double last, double count) {
+  void add_itls(double first, double last, double count) {
     if (is_counting) itl.add_range(first, last, count);
   }
   void add_tokens(double n) { pending_tokens_ += n; }

@@ -94,7 +94,7 @@ class step_planner : public engine_group {
     const int with = settings_.mixed_chunk ? decodes : 0;
     int chunk = settings_.chunked_prefill ? settings_.token_budget - with : 1 << 30;
     int most = settings_.max_prefill_tokens - with;
-    double room = static_cast<double>(pool_.available()) - future_tokens() * expected_share_;
+    double free_tokens = static_cast<double>(pool_.available()) - future_tokens() * expected_share_;
     if (!prefilling_.empty()) {
       const int entry = prefilling_.front();
       const int n = std::min(remaining(entry), chunk);
@@ -103,7 +103,7 @@ class step_planner : public engine_group {
       most -= n;
       if (remaining(entry) <= 0) prefilling_.clear();
     }
-    while (!waiting_.empty() && chunk > 0 && most > 0 && room > 0.0 && prefilling_.empty()) {
+    while (!waiting_.empty() && chunk > 0 && most > 0 && free_tokens > 0.0 && prefilling_.empty()) {
       if (running_ >= max_running_) {
         is_full_ = true;
         return;
@@ -113,7 +113,7 @@ class step_planner : public engine_group {
       const cached_prefix p = prefix_of(s);
       const int uncached = s.target - p.tokens;
       const int future = std::min(s.request.output_tokens - s.generated, most_future_tokens) + page;
-      if (uncached + future >= room) {
+      if (uncached + future >= free_tokens) {
         is_full_ = true;
         return;
       }
@@ -127,7 +127,7 @@ class step_planner : public engine_group {
       schedule(entry, n, out);
       chunk -= paged <= n ? paged : n;
       most -= n;
-      room -= paged <= n ? paged + future : n;
+      free_tokens -= paged <= n ? paged + future : n;
       if (remaining(entry) > 0) prefilling_.push_back(entry);
     }
   }
@@ -207,7 +207,7 @@ class step_planner : public engine_group {
       }
     }
     int budget = settings_.token_budget;
-    if (settings_.padded_prompts) {
+    if (settings_.pads_prefills) {
       int longest = 0;
       for (const int e : prefilling_) longest = std::max(longest, sequences_[e].target);
       for (const int e : prefilling_) {

@@ -7,6 +7,7 @@
 #include <napkin/io/json.hpp>
 #include <unordered_map>
 
+#include "flat_json.hpp"
 #include "parse_json.hpp"
 #include "rows.hpp"
 
@@ -128,12 +129,12 @@ class json_lines_reader : public row_reader {
     do {
       if (!lines_->next(line)) return false;
     } while (line.find_first_not_of(" \t") == line.npos);
-    row.clear();
-    row.line = lines_->line();
-    row_ = &row;
-    set_.fill(unset);
-    nested_turns_ = false;
-    parse(line);
+    begin(row);
+    const bool may_be_flat = options().format != "aiperf";
+    if (!may_be_flat || !flat_scanner(line, *this).scan(key_)) {
+      begin(row);
+      parse(line);
+    }
     if (nested_turns_) {
       read_turns(line, row);
       row = turns_[next_turn_++];
@@ -146,7 +147,7 @@ class json_lines_reader : public row_reader {
 
   /// Called by the parser.
   void value(const std::string& key, const field_value& v, bool in_list) {
-    const known_column& column = column_for(key);
+    const known_column& column = in_list ? *list_ : column_for(key);
     if (in_list && column.role != column_role::blocks) return;
     if (!in_list && column.role == column_role::blocks && v.is != field_value::kind::nothing) {
       refuse(row_->line, code::wrong_type, key, v, "a list of whole numbers");
@@ -165,7 +166,8 @@ class json_lines_reader : public row_reader {
   }
   void list(const std::string& key) {
     if (key == "sub_requests") nested_turns_ = true;
-    if (column_for(key).role == column_role::blocks) {
+    list_ = &column_for(key);
+    if (list_->role == column_role::blocks) {
       row_->has_blocks = true;
       row_->blocks.clear();
     }
@@ -178,6 +180,13 @@ class json_lines_reader : public row_reader {
     return columns_(key, [this](const std::string& k) {
       return k == "sub_requests" ? known_column{} : column_of(k);
     });
+  }
+  void begin(trace_row& row) {
+    row.clear();
+    row.line = lines_->line();
+    row_ = &row;
+    set_.fill(unset);
+    nested_turns_ = false;
   }
   void parse(std::string_view line) {
     line_parser<json_lines_reader> parser(*this);
@@ -222,6 +231,8 @@ class json_lines_reader : public row_reader {
   std::unique_ptr<line_reader> lines_;
   key_columns columns_{};
   trace_row* row_ = nullptr;
+  const known_column* list_ = nullptr;  ///< column of the list that is read
+  std::string key_{};
   std::array<int, static_cast<std::size_t>(column_role::count)> set_{};
   std::vector<trace_row> turns_{};
   std::size_t next_turn_ = 0;
