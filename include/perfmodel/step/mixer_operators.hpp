@@ -9,6 +9,27 @@
 
 namespace perfmodel::inline v0_3::detail {
 
+/// New tokens of the decodes or of the prefills: `times` operators on `sequences` sequences, each
+/// with `tokens` new tokens after `past` cached ones.
+template <Scalar T>
+struct new_tokens {
+  T times{}, sequences{}, tokens{}, past{};
+  const char* part = nullptr;
+};
+
+/// Calls visit(new_tokens) for the decodes of a step and for its prefills, in `layers` layers.
+template <Scalar T, class Visit>
+constexpr void visit_new_tokens(const rank_step<T>& p, const T& layers, Visit&& visit) {
+  if (p.has_decodes()) {
+    const T past = scalar_max(T(p.engine_step.context - 1.0), T(0.0));
+    visit(new_tokens<T>{layers, p.share.sequences, p.engine_step.tokens_per_sequence, past});
+  }
+  if (p.has_prefills()) {
+    visit(new_tokens<T>{layers * p.prefill_share(), p.prefill_count(), p.prefill_length(),
+                        p.engine_step.prefill_past, p.prefill_part()});
+  }
+}
+
 /// Operators of the indexer of sparse attention: its projections and its scores of all cached
 /// tokens. Every tensor-parallel rank computes all of them.
 template <Scalar T, class Run>
@@ -20,24 +41,17 @@ constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
       p.projection(query_input, T(x.heads * x.dim)));
   run({.name = "index keys", .kind = linear, .times = layers},
       p.projection(p.model().hidden, T(x.dim + x.heads)));
-  basic_index_scores<T> s{.heads = x.heads, .dim = x.dim, .cache = x.cache};
-  operator_head<T> o{.name = "index scores", .kind = attention, .times = layers};
-  if (p.has_decodes()) {
-    s.sequences = p.share.sequences;
-    s.tokens = p.engine_step.tokens_per_sequence;
-    s.past = scalar_max(T(p.engine_step.context - 1.0), T(0.0));
-    o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
-    run(o, s);
-  }
-  if (p.has_prefills()) {
-    s.sequences = p.prefill_count();
-    s.tokens = p.prefill_length();
-    s.past = p.engine_step.prefill_past;
-    o.times = layers * p.prefill_share();
-    o.part = p.prefill_part();
-    o.cache = s.sequences * (s.past + s.tokens) * x.bytes_per_token();
-    run(o, s);
-  }
+  visit_new_tokens(p, layers, [&](const new_tokens<T>& n) {
+    const basic_index_scores<T> s{.sequences = n.sequences,
+                                  .tokens = n.tokens,
+                                  .past = n.past,
+                                  .heads = x.heads,
+                                  .dim = x.dim,
+                                  .cache = x.cache};
+    run({"index scores", attention, n.times,
+         n.sequences * (n.past + n.tokens) * x.bytes_per_token(), n.part},
+        s);
+  });
 }
 
 /// Attention operator of the prefills. A sliding window or an indexer limits the tokens that each
@@ -174,14 +188,6 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
       p.projection(T(heads * a.value_dim), hidden));
 }
 
-/// New tokens of the decodes or of the prefills: `times` operators on `sequences` sequences, each
-/// with `tokens` new tokens after `past` cached ones.
-template <Scalar T>
-struct new_tokens {
-  T times{}, sequences{}, tokens{}, past{};
-  const char* part = nullptr;
-};
-
 /// Attention that reads a window of tokens and compressed cache entries. If the model has an
 /// indexer, its scores choose the entries.
 template <Scalar T, class Run>
@@ -242,18 +248,8 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
     run({.name = "index weights", .kind = linear, .times = layers},
         p.projection(hidden, a.indexer->heads));
   }
-
-  if (p.has_decodes()) {
-    const T& queries = p.engine_step.tokens_per_sequence;
-    const T past = scalar_max(T(p.engine_step.context - 1.0), T(0.0));
-    visit_compressed_attention(p, a, {layers, p.share.sequences, queries, past}, run);
-  }
-  if (p.has_prefills()) {
-    visit_compressed_attention(p, a,
-                               {layers * p.prefill_share(), p.prefill_count(), p.prefill_length(),
-                                p.engine_step.prefill_past, p.prefill_part()},
-                               run);
-  }
+  visit_new_tokens(p, layers,
+                   [&](const new_tokens<T>& n) { visit_compressed_attention(p, a, n, run); });
   // Each group of heads is projected to its own latent.
   run({.name = "output latents", .kind = linear, .times = layers * groups},
       p.projection(T(heads * a.head_dim / groups), a.output_rank));
@@ -282,18 +278,11 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                .format = p.residual,
                                .state_format = a.state_format};
   const bytes<T> state = 2.0 * a.state_bytes() / p.tensor;  // one read, one write
-  if (p.has_decodes()) {
-    x.sequences = p.share.sequences;
-    x.tokens = p.engine_step.tokens_per_sequence;
-    run({"recurrence", attention, layers, x.sequences * state}, x);
-  }
-  if (p.has_prefills()) {
-    x.sequences = p.prefill_count();
-    x.tokens = p.prefill_length();
-    run({"recurrence", attention, layers * p.prefill_share(), x.sequences * state,
-         p.prefill_part()},
-        x);
-  }
+  visit_new_tokens(p, layers, [&](const new_tokens<T>& n) {
+    x.sequences = n.sequences;
+    x.tokens = n.tokens;
+    run({"recurrence", attention, n.times, n.sequences * state, n.part}, x);
+  });
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 

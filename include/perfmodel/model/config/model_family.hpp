@@ -139,30 +139,21 @@ struct known_architecture {
   const char* type;
   bool nested = false;  ///< the language model stands in text_config
 };
+// clang-format off
 inline constexpr known_architecture known_architectures[] = {
-    {"LlamaForCausalLM", "llama"},
-    {"LlavaForConditionalGeneration", "", true},
-    {"MistralForCausalLM", "mistral"},
-    {"Mistral3ForConditionalGeneration", "mistral", true},
-    {"MixtralForCausalLM", "mixtral"},
-    {"Qwen2ForCausalLM", "qwen2"},
-    {"Qwen2VLForConditionalGeneration", "qwen2"},
-    {"Qwen2_5_VLForConditionalGeneration", "qwen2"},
-    {"Qwen2MoeForCausalLM", "qwen2_moe"},
-    {"Qwen3ForCausalLM", "qwen3"},
-    {"Qwen3MoeForCausalLM", "qwen3_moe"},
-    {"GemmaForCausalLM", "gemma"},
-    {"Gemma2ForCausalLM", "gemma2"},
-    {"Gemma3ForCausalLM", "gemma3"},
-    {"Gemma3ForConditionalGeneration", "gemma3", true},
-    {"GptOssForCausalLM", "gpt_oss"},
-    {"PhiForCausalLM", "phi"},
-    {"Phi3ForCausalLM", "phi3"},
-    {"PhiMoEForCausalLM", "phimoe"},
-    {"PhimoeForCausalLM", "phimoe"},
-    {"DeepseekV2ForCausalLM", "deepseek_v2"},
+    {"LlamaForCausalLM", "llama"}, {"LlavaForConditionalGeneration", "", true},
+    {"MistralForCausalLM", "mistral"}, {"Mistral3ForConditionalGeneration", "mistral", true},
+    {"MixtralForCausalLM", "mixtral"}, {"Qwen2ForCausalLM", "qwen2"},
+    {"Qwen2VLForConditionalGeneration", "qwen2"}, {"Qwen2_5_VLForConditionalGeneration", "qwen2"},
+    {"Qwen2MoeForCausalLM", "qwen2_moe"}, {"Qwen3ForCausalLM", "qwen3"},
+    {"Qwen3MoeForCausalLM", "qwen3_moe"}, {"GemmaForCausalLM", "gemma"},
+    {"Gemma2ForCausalLM", "gemma2"}, {"Gemma3ForCausalLM", "gemma3"},
+    {"Gemma3ForConditionalGeneration", "gemma3", true}, {"GptOssForCausalLM", "gpt_oss"},
+    {"PhiForCausalLM", "phi"}, {"Phi3ForCausalLM", "phi3"}, {"PhiMoEForCausalLM", "phimoe"},
+    {"PhimoeForCausalLM", "phimoe"}, {"DeepseekV2ForCausalLM", "deepseek_v2"},
     {"DeepseekV3ForCausalLM", "deepseek_v3"},
 };
+// clang-format on
 
 namespace detail {
 
