@@ -116,7 +116,8 @@ double relative(double a, double b) {
 }
 
 difference compare(const variant& v, const each::load& l) {
-  const auto policy = pm::calibrated_for(v.deployment);
+  auto policy = pm::calibrated_for(v.deployment);
+  policy.engine.run_start = {};
   pm::step_prices prices(v.deployment, policy, {}, v.deployment.layout.pipeline > 1);
   const each::step_time exact = [&](const each::pass& p) {
     if (p.prompts == 0) return prices.decode(p.decoding, p.context);
@@ -130,7 +131,7 @@ difference compare(const variant& v, const each::load& l) {
   pm::simulation_options o;
   o.scheduler = v.scheduler;
   o.cache_tokens = v.steps.kv_blocks > 0 ? v.steps.kv_blocks * 16 : 1 << 28;
-  o.request_cpu_time = 0.0 * pm::second;
+  o.frontend = pm::frontend_time{};
   load_source source(l);
   const pm::simulation_result fast = pm::simulate(v.deployment, source, policy, o);
   const auto& s = fast.statistics;

@@ -34,10 +34,9 @@ simulation_result simulate(const deployment& d, request_source& source, const Po
   if (!result.feasible) return result;
   detail::replica_set<Policy> replicas(settings, d, policy, o, result.statistics);
   detail::simulation_clock clock(o, source, result);
-  const double cpu_time = detail::request_cpu_time_of(o, policy);
   simulated_request r;
   for (double now = 0.0;;) {
-    const double arrival = source.next_arrival() + cpu_time;
+    const double arrival = source.next_arrival();
     const double event = replicas.next_event();
     const double next = std::min(arrival, event);
     if (replicas.is_pending() && next > now) {

@@ -226,6 +226,7 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
                                               "; allowed: one of the two above 1");
   s.cache_tokens = o.cache_tokens ? *o.cache_tokens
                                   : cache_tokens_of(d, o.typical_tokens, s.scheduler.block_tokens);
+  s.frontend = o.frontend.value_or(frontend_of(d.serving_engine));
   s.idle_start = o.idle_start.value();
   s.has_identifiers = s.scheduler.prefix_caching;
   if (o.speculate) {
@@ -246,7 +247,7 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
     s.disk_s_per_token = per_token * ranks / o.tiers.disk_bandwidth.value();
     s.fetch_overlaps = o.tiers.overlaps;
   }
-  static_cast<void>(policy);
+  if constexpr (requires { policy.engine.run_start; }) s.start_up = policy.engine.run_start.value();
   return s;
 }
 
@@ -292,15 +293,5 @@ class simulation_clock {
   simulation_result& result_;
   double first_arrival_ = 0.0, begins_ = 0.0, ends_ = -1.0, last_ = 0.0;
 };
-
-/// CPU time per request outside engine steps, from the options or the policy.
-template <class Policy>
-double request_cpu_time_of(const simulation_options& o, const Policy& policy) {
-  if (o.request_cpu_time) return o.request_cpu_time->value();
-  if constexpr (requires { policy.engine.request_cpu_time; })
-    return policy.engine.request_cpu_time.value();
-  else
-    return 0.0;
-}
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -5,6 +5,7 @@
 #include <functional>
 #include <optional>
 #include <perfmodel/core/estimate.hpp>
+#include <perfmodel/serving/simulation/frontend.hpp>
 #include <perfmodel/serving/simulation/scheduler.hpp>
 #include <perfmodel/serving/simulation/statistics.hpp>
 #include <perfmodel/serving/speculation.hpp>
@@ -63,8 +64,8 @@ struct simulation_options {
   std::optional<std::int64_t> count{};         ///< requests counted after them; absent: all
   std::optional<std::int64_t> cache_tokens{};  ///< KV-cache capacity of a data-parallel group
   double typical_tokens = 2048.0;  ///< length at which a windowed or recurrent cache is measured
-  std::optional<duration<>> request_cpu_time{};  ///< absent: the policy's
-  duration<> idle_start{};  ///< CPU time before the first step of an idle engine
+  std::optional<frontend_time> frontend{};  ///< absent: that of the engine
+  duration<> idle_start{};                  ///< CPU time before the first step of an idle engine
   std::function<void(const request_record&)> on_request{};
 };
 

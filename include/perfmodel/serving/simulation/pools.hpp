@@ -70,13 +70,12 @@ class simulated_pools {
                  prefill_policy, at_prefill_, of_prefill_),
         decode_(decode_settings(d, decode_policy, at_decode_), d.decode.deployment, decode_policy,
                 at_decode_, result.statistics),
-        clock_(o, source, result),
-        cpu_time_(request_cpu_time_of(o, prefill_policy)) {}
+        clock_(o, source, result) {}
 
   void run() {
     simulated_request r;
     for (double now = 0.0;;) {
-      const double arrival = source_.next_arrival() + cpu_time_;
+      const double arrival = source_.next_arrival();
       const double next =
           std::min({arrival, prefill_.next_event(), decode_.next_event(), transfers_.next()});
       if ((prefill_.is_pending() || decode_.is_pending()) && next > now) {
@@ -120,13 +119,14 @@ class simulated_pools {
                                           const simulation_options& o) {
     replica_settings s = replica_settings_of(d.decode.deployment, policy, o);
     s.starts_after_prefill = true;
+    s.frontend = {};  // the prefill pool's front end has read the prompt
     s.scheduler.mixed_chunk = true;
     s.scheduler.prefix_caching = false;
     return s;
   }
   void send(const request_record& r, double at) {
     const duration<> whole = transfer_time(service_, r.input_tokens);
-    const duration<> prefill = std::max(0.0, r.ttft - r.queueing - cpu_time_) * second;
+    const duration<> prefill = std::max(0.0, at - r.scheduled) * second;
     const double layers = service_.prefill.deployment.model.layers.count;
     transfers_.send(r, at, exposed_transfer(service_.link, whole, prefill, layers).value());
   }
@@ -158,7 +158,6 @@ class simulated_pools {
   replica_set<Decode> decode_;
   simulation_clock clock_;
   transfer_queue transfers_{};
-  double cpu_time_;
 };
 
 }  // namespace perfmodel::inline v0_3::detail

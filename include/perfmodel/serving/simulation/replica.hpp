@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <perfmodel/serving/simulation/frontend.hpp>
 #include <perfmodel/serving/simulation/histogram.hpp>
 #include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/statistics.hpp>
@@ -24,6 +25,7 @@ class simulated_replica {
         statistics_(statistics),
         index_(index),
         random_(seed + 0x51ED27u * static_cast<std::uint64_t>(index + 1)),
+        frontend_(s.frontend),
         fetches_(s.host_s_per_token, s.disk_s_per_token) {
     const int lanes = std::max(s.groups, s.stages);
     const int queues = s.groups;
@@ -45,7 +47,7 @@ class simulated_replica {
   /// Requests in the replica: waiting and running.
   int in_flight() const { return in_flight_; }
   int waiting() const {
-    std::size_t n = fetches_.count();
+    std::size_t n = fetches_.count() + frontend_.count();
     for (const auto& q : waiting_) n += q->size();
     return static_cast<int>(n);
   }
@@ -64,35 +66,23 @@ class simulated_replica {
     return static_cast<std::int64_t>(most) * r.block_tokens;
   }
 
-  /// A request arrives at the engine at time `at`.
+  /// A request arrives at the front end at time `at`.
   void enqueue(const simulated_request& r, double at) {
     check_size(r);
-    const int entry = sequences_.take();
-    simulated_sequence& s = sequences_[entry];
-    s.request = r;
-    if (!settings_.scheduler.prefix_caching) s.request.blocks.clear();
-    s.received = at;
-    s.target = r.input_tokens;
-    s.received_tokens = std::min(r.assumed_hit_tokens, r.input_tokens - 1);
-    if (settings_.starts_after_prefill) s.received_tokens = r.input_tokens - 1;
-    if (r.first_token_at >= 0.0) {
-      s.first_token = s.last_token = r.first_token_at;
-      s.generated = 1;
-      s.target = r.input_tokens + 1;
-      s.received_tokens = r.input_tokens;
-    }
-    s.lane = group_for(r);
     ++in_flight_;
     observe(at);
-    if (!starts_fetch(entry, at)) waiting_[std::size_t(s.lane)]->push_back(entry);
-    for (flight& f : flights_) f.cut(at);
+    frontend_.push(r, at);
   }
   /// Time of the next event; `request_source::never` if the replica is idle.
   double next_event() const {
-    double at = request_source::never;
-    for (const flight& f : flights_)
-      if (f.is_active) at = std::min(at, f.end);
-    if (at == request_source::never) at = fetches_.next();
+    double at = frontend_.next();
+    bool is_running = false;
+    for (const flight& f : flights_) {
+      if (!f.is_active) continue;
+      at = std::min(at, f.end);
+      is_running = true;
+    }
+    if (!is_running) at = std::min(at, fetches_.next());
     if (settings_.stages > 1 && stage_free_.front() > observed_ && waits_for_stage())
       at = std::min(at, stage_free_.front());
     return at;
@@ -101,18 +91,17 @@ class simulated_replica {
   /// starts with `start_ready`, when all that happens at the same time is known.
   template <class Done>
   void advance(const Done& done) {
-    std::size_t first = flights_.size();
-    for (std::size_t i = 0; i < flights_.size(); ++i)
-      if (flights_[i].is_active &&
-          (first == flights_.size() || flights_[i].end < flights_[first].end))
-        first = i;
     const double now = next_event();
-    if (first < flights_.size() && flights_[first].end <= now) {
-      finish(flights_[first], done);
-    } else {
-      observe(now);
-      receive_fetched(now);
+    if (frontend_.next() <= now) {
+      receive(frontend_.first(), now);
+      frontend_.pop();
+      return;
     }
+    for (flight& f : flights_) {
+      if (f.is_active && f.end <= now) return finish(f, done);
+    }
+    observe(now);
+    receive_fetched(now);
   }
   /// Starts the next engine step, if there is work and none is running.
   void start_ready(double now) {
@@ -150,6 +139,27 @@ class simulated_replica {
     throw error(error_code::infeasible, "simulate: a request of " + std::to_string(longest) +
                                             " tokens exceeds the KV-cache capacity of " +
                                             std::to_string(pools_.front()->capacity()) + " tokens");
+  }
+  /// The engine has a request in its queue.
+  void receive(const simulated_request& r, double at) {
+    const int entry = sequences_.take();
+    simulated_sequence& s = sequences_[entry];
+    s.request = r;
+    if (!settings_.scheduler.prefix_caching) s.request.blocks.clear();
+    s.received = at;
+    s.target = r.input_tokens;
+    s.received_tokens = std::min(r.assumed_hit_tokens, r.input_tokens - 1);
+    if (settings_.starts_after_prefill) s.received_tokens = r.input_tokens - 1;
+    if (r.first_token_at >= 0.0) {
+      s.first_token = s.last_token = r.first_token_at;
+      s.generated = 1;
+      s.target = r.input_tokens + 1;
+      s.received_tokens = r.input_tokens;
+    }
+    s.lane = group_for(r);
+    observe(at);
+    if (!starts_fetch(entry, at)) waiting_[std::size_t(s.lane)]->push_back(entry);
+    for (flight& f : flights_) f.cut(at);
   }
   /// Data-parallel group of a request: the one with the fewest requests.
   int group_for(const simulated_request&) const {
@@ -227,7 +237,7 @@ class simulated_replica {
     const bool mixes = lanes_[first_lane]->group.decodes_with_prefill() || settings_.groups > 1;
     f.has_decodes = has_decodes && (!has_chunks || mixes);
     f.is_active = true;
-    f.begin = now;
+    f.begin = now + (steps_ == 0 ? settings_.start_up : 0.0);
     if (was_idle && has_chunks && settings_.scheduler.asynchronous) f.begin += settings_.idle_start;
     plan_next(f, now, has_chunks);
     f.price(lanes_, has_chunks, settings_, sequences_.all(), prices_, stall_, stage_free_);
@@ -244,7 +254,7 @@ class simulated_replica {
         l.has_plan = true;
         if (!l.planned.empty()) f.steps = 1;
       }
-      if (l.group.is_waiting_for_batch()) f.steps = 1;
+      f.steps = l.group.steps_to_look(f.steps);
     }
   }
   /// Drops the chunks of sequences preempted after planning.
@@ -357,6 +367,7 @@ class simulated_replica {
                         .session = r.session,
                         .arrival = r.arrival,
                         .queueing = s.begun - s.received,
+                        .scheduled = s.begun,
                         .ttft = s.first_token - r.arrival,
                         .e2e = at - r.arrival,
                         .input_tokens = r.input_tokens,
@@ -386,6 +397,7 @@ class simulated_replica {
   std::vector<std::unique_ptr<lane>> lanes_{};
   std::vector<flight> flights_{};
   std::vector<double> stage_free_{};
+  frontend_queue frontend_;
   tier_fetches fetches_;
   std::vector<int> ended_{};  ///< ended sequences of a running static batch
   double stall_ = 0.0, observed_ = 0.0;

@@ -28,7 +28,8 @@ struct request_record {
   std::int64_t index = 0;
   std::int64_t session = -1;
   double arrival = 0.0;
-  double queueing = 0.0;  ///< from the engine's receipt to the first engine step
+  double queueing = 0.0;   ///< from the engine's receipt to the first engine step
+  double scheduled = 0.0;  ///< begin of the first engine step
   double ttft = 0.0;
   double e2e = 0.0;
   int input_tokens = 0;

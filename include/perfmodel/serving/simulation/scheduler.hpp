@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <perfmodel/engine/engine.hpp>
+#include <perfmodel/serving/simulation/frontend.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <string_view>
 
@@ -40,8 +41,7 @@ struct scheduler_settings {
   /// A step is scheduled while the step before it runs: asynchronous scheduling, overlap scheduler.
   bool asynchronous = true;
   int extra_steps = 0;  ///< steps that a finished sequence stays in the batch
-  /// Time of a step with prefill / time of its kernels and links. vLLM: from the 300 requests of
-  /// vLLM 0.19 on an RTX PRO 6000 (docs/validation/simulated_runs.md); other engines: assumed.
+  /// Time of a step with prefill / time of its kernels and links. Source: as frontend_of.
   double prefill_overhead = 1.10;
 
   // vLLM
@@ -53,6 +53,7 @@ struct scheduler_settings {
   bool mixed_chunk = false;        ///< decodes run in the step of a prefill
   int max_prefill_tokens = 16384;  ///< prefill tokens after which a batch is closed
   double conservativeness = 1.0;   ///< schedule_conservativeness
+  int receive_interval = 1;        ///< decode steps between two looks at the queue
 
   // TensorRT-LLM
   capacity_policy capacity = capacity_policy::guaranteed_no_evict;
@@ -74,6 +75,7 @@ struct scheduler_settings {
     f(field::within("watermark", 0.0, 0.9, "0 to 0.9"), s.watermark...);
     f(field::within("max_prefill_tokens", 1.0, 1e9, "1 to 10^9"), s.max_prefill_tokens...);
     f(field::within("conservativeness", 0.0, 10.0, "0 to 10"), s.conservativeness...);
+    f(field::within("receive_interval", 1.0, 1e6, "1 to 10^6"), s.receive_interval...);
     f(field::within("chunk_unit", 1.0, 65536.0, "1 to 65536"), s.chunk_unit...);
     f(field::within("batching_wait_iterations", 0.0, 1e6, "0 to 10^6"),
       s.batching_wait_iterations...);
@@ -98,7 +100,7 @@ inline constexpr scheduler_settings sglang_0_5{.name = "sglang-0.5",
                                                .max_running = 2048,
                                                .block_tokens = 1,
                                                .extra_steps = 1,
-                                               .prefill_overhead = 1.0};
+                                               .prefill_overhead = 1.2};
 /// TensorRT-LLM 1.x, PyTorch backend: in-flight batching of whole prompts, capacity to completion.
 /// Source: TensorRT-LLM capacityScheduler.cpp, microBatchScheduler.cpp, llm_args.py.
 inline constexpr scheduler_settings trtllm_1_0{.name = "trtllm-1.0",
@@ -107,7 +109,7 @@ inline constexpr scheduler_settings trtllm_1_0{.name = "trtllm-1.0",
                                                .chunked_prefill = false,
                                                .block_tokens = 32,
                                                .extra_steps = 1,
-                                               .prefill_overhead = 1.0};
+                                               .prefill_overhead = 1.1};
 /// A batch runs until its last sequence ends.
 inline constexpr scheduler_settings static_batches{.name = "static",
                                                    .kind = scheduler_kind::static_batches,
@@ -147,6 +149,18 @@ inline scheduler_settings scheduler_of(const deployment& d) {
     s.max_running = static_cast<int>(*limits.sequences);
   }
   return s;
+}
+
+/// Front end of an engine.
+/// Source: chosen on services of InferenceX (closed loops on H200 and B200), by hand and not by a fit:
+/// docs/validation/simulated_runs.md.
+constexpr frontend_time frontend_of(engine e) {
+  switch (e) {
+    case engine::vllm: return {3.5e-3, 0.5e-3, 1.5e-6};
+    case engine::sglang: return {15e-3, 0.5e-3, 1.5e-6};
+    case engine::trtllm: return {15e-3, 0.5e-3, 1.5e-6};
+    default: return {};
+  }
 }
 
 }  // namespace perfmodel::inline v0_3

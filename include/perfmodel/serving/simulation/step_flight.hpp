@@ -5,6 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <perfmodel/serving/simulation/frontend.hpp>
 #include <perfmodel/serving/simulation/step_planner.hpp>
 #include <perfmodel/serving/simulation/step_prices.hpp>
 #include <vector>
@@ -22,6 +23,8 @@ struct replica_settings {
   double host_s_per_token = 0.0;     ///< time to fetch a cached token from host memory
   double disk_s_per_token = 0.0;     ///< time to fetch a cached token from disk
   bool fetch_overlaps = true;        ///< other requests run while a prefix is fetched
+  frontend_time frontend{};          ///< CPU time of the front end per request
+  double start_up = 0.0;             ///< delay of the first engine step
   double idle_start = 0.0;           ///< CPU time before the first step of an idle engine
   bool has_identifiers = false;      ///< prompts share prefixes
   bool ends_at_first_token = false;  ///< a prefill pool: decode runs elsewhere

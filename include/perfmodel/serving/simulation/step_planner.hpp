@@ -28,7 +28,13 @@ class step_planner : public engine_group {
       case scheduler_kind::static_batches: plan_static(out); break;
     }
   }
-  bool is_waiting_for_batch() const { return waited_ > 0; }
+  /// Decode steps, at most `most`, after which the queue is looked at although nothing ended.
+  std::int64_t steps_to_look(std::int64_t most) const {
+    if (waited_ > 0) return 1;
+    if (settings_.receive_interval == 1 || waiting_.empty()) return most;
+    const std::int64_t since = batch_.step() - last_look_;
+    return std::clamp<std::int64_t>(settings_.receive_interval - since, 1, most);
+  }
 
  private:
   int remaining(int entry) { return sequences_[entry].target - sequences_[entry].computed; }
@@ -90,6 +96,10 @@ class step_planner : public engine_group {
       is_full_ = false;
     }
     if ((is_full_ || waiting_.empty()) && prefilling_.empty()) return;
+    const bool looks = settings_.receive_interval == 1 || decodes == 0 ||
+                       batch_.step() - last_look_ >= settings_.receive_interval;
+    if (!looks && prefilling_.empty()) return;
+    last_look_ = batch_.step();
     const int page = settings_.block_tokens;
     const int with = settings_.mixed_chunk ? decodes : 0;
     int chunk = settings_.chunked_prefill ? settings_.token_budget - with : 1 << 30;
@@ -220,8 +230,9 @@ class step_planner : public engine_group {
     }
   }
 
-  std::vector<int> shares_{};  ///< tokens of each prefill, with equal progress
-  int waited_ = 0;             ///< steps that prefills have waited for others
+  std::vector<int> shares_{};   ///< tokens of each prefill, with equal progress
+  std::int64_t last_look_ = 0;  ///< step of the last look at the queue
+  int waited_ = 0;              ///< steps that prefills have waited for others
 };
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -1,0 +1,210 @@
+// Where the closed forms of `serving` hold: their ratio to the simulation, as a table in Markdown.
+// Usage: closed_form_table > docs/laws/research/closed_forms.md
+#include <cstdint>
+#include <cstdlib>
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <functional>
+#include <map>
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/serving.hpp>
+#include <perfmodel/serving/simulate.hpp>
+#include <string>
+#include <vector>
+
+namespace {
+
+namespace pm = perfmodel;
+
+struct case_of_load {
+  std::string scheduler{};
+  double input = 1024, output = 256, cv = 0;
+  int concurrency = 0;
+  double load = 0;  // share of the largest rate of an open loop
+  int pipeline = 1, data = 1;
+  bool drafts = false, pools = false;
+};
+
+struct ratios {
+  double ttft = 1, ttft99 = 1, itl = 1, e2e = 1, throughput = 1;
+};
+
+/// Both methods with the same step times: no overhead of an engine that only one of them models.
+auto plain_policy(const pm::deployment& d) {
+  auto policy = pm::calibrated_for(d);
+  policy.engine.request_iterations = 0.0;
+  policy.engine.prefill_step_factor = 1.0;
+  policy.engine.run_start = {};
+  return policy;
+}
+
+pm::deployment deployment_of(const case_of_load& c) {
+  pm::deployment d{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b};
+  if (c.data > 1) {
+    d.device = pm::catalog::h200_sxm;
+    d.model = pm::catalog::deepseek_v3;
+    d.layout = {.expert = c.data, .data = c.data};
+    d.weights = d.model.stored;
+  }
+  d.layout.pipeline = c.pipeline;
+  d.serving_engine = c.scheduler == "sglang"   ? pm::engine::sglang
+                     : c.scheduler == "trtllm" ? pm::engine::trtllm
+                                               : pm::engine::vllm;
+  d.limits.tokens = 2048.0 * 4;
+  d.limits.sequences = 256.0;
+  return d;
+}
+
+pm::scheduler_settings settings_of(const case_of_load& c, const pm::deployment& d) {
+  pm::scheduler_settings s = pm::scheduler_of(d);
+  if (c.scheduler == "static") {
+    s = pm::schedulers::static_batches;
+    s.max_running = std::max(1, c.concurrency);
+    s.token_budget = 8192;
+  }
+  s.asynchronous = false;
+  s.extra_steps = 0;
+  s.prefill_overhead = 1.0;
+  s.chunked_prefill = true;
+  s.chunk_unit = 1;
+  return s;
+}
+
+pm::service_load load_of(const case_of_load& c) {
+  pm::service_load l{.input_tokens = c.input, .output_tokens = c.output};
+  l.input_cv = l.output_cv = c.cv;
+  l.arrivals = pm::closed_loop{double(std::max(1, c.concurrency))};
+  if (c.scheduler == "static") {
+    l.scheduler = pm::scheduling::static_batches;
+    l.batch_limit = double(std::max(1, c.concurrency));
+  }
+  return l;
+}
+
+std::optional<ratios> compare(const case_of_load& c) {
+  const pm::deployment d = deployment_of(c);
+  const auto policy = plain_policy(d);
+  pm::service_load load = load_of(c);
+  const std::optional<pm::speculation> drafts =
+      c.drafts ? std::optional(pm::speculation{
+                     .by = pm::drafter::lookup, .length = 3, .acceptance = {0.7, 0.6, 0.5}})
+               : std::nullopt;
+  const pm::disaggregated pools{
+      .prefill = {d, 1}, .decode = {d, 1}, .link = {.bandwidth_per_device = 50.0 * pm::GB_per_s}};
+  const auto serve = [&](const pm::service_load& l) -> pm::serving_estimate {
+    if (c.drafts) return pm::serving(d, l, *drafts, policy);
+    return pm::serving(d, l, policy);
+  };
+  if (c.load > 0) {
+    pm::service_load full = load;
+    full.arrivals = pm::closed_loop{256.0};
+    const double most = serve(full).throughput.value();
+    load.arrivals = pm::open_loop{c.load * most * pm::request_per_s};
+  }
+  const std::int64_t count = c.output > 500 ? 1500 : 4000;
+  const std::int64_t edge = std::max<std::int64_t>(200, 3 * c.concurrency);
+  pm::workload w = pm::workload_of(load, count + 2 * edge);
+  pm::simulation_options o;
+  o.scheduler = settings_of(c, d);
+  o.warm_up = edge;
+  o.count = count;
+  o.speculate = drafts;
+  const pm::simulation_result s =
+      c.pools ? pm::simulate(pools, w, policy, o) : pm::simulate(d, w, policy, o);
+  if (!s.feasible) {
+    std::fprintf(stderr, "%s\n", s.feasible.reason);
+    return {};
+  }
+  const auto& x = s.statistics;
+  const auto of = [&](const auto& e) -> std::optional<ratios> {
+    if (!e.feasible) return {};
+    ratios r;
+    r.ttft = e.ttft.value() / x.ttft.mean();
+    if (e.ttft_distribution.size() > 0)
+      r.ttft99 = e.ttft_distribution.quantile(0.99).value() / x.ttft.quantile(0.99);
+    if (x.itl.mean() > 0) r.itl = e.itl.value() / x.itl.mean();
+    r.e2e = e.e2e.value() / x.e2e.mean();
+    r.throughput = e.throughput.value() / s.requests_per_s();
+    return r;
+  };
+  if (c.pools) return of(pm::serving(pools, load, policy));
+  return of(serve(load));
+}
+
+/// Cases that differ from each other in loads and prompts.
+std::vector<case_of_load> around(case_of_load c) {
+  std::vector<case_of_load> all;
+  for (const double input : {256.0, 1024.0, 12000.0}) {
+    c.input = input;
+    c.load = 0;
+    for (const int n : {1, 4, 16, 64, 192}) {
+      c.concurrency = n;
+      all.push_back(c);
+    }
+    if (c.scheduler == "static") continue;
+    c.concurrency = 0;
+    for (const double load : {0.02, 0.3, 0.6, 0.8, 0.95}) {
+      c.load = load;
+      all.push_back(c);
+    }
+  }
+  return all;
+}
+
+double quantile(std::vector<double> v, double p) {
+  if (v.empty()) return 0.0;
+  std::sort(v.begin(), v.end());
+  return v[static_cast<std::size_t>(p * static_cast<double>(v.size() - 1))];
+}
+
+void row(const char* what, const std::vector<case_of_load>& cases) {
+  std::vector<double> ttft, tail, itl, e2e, rate;
+  for (const case_of_load& c : cases) {
+    const auto r = compare(c);
+    if (!r) continue;
+    const auto off = [](double x) { return 100.0 * std::abs(x - 1.0); };
+    ttft.push_back(off(r->ttft));
+    tail.push_back(off(r->ttft99));
+    itl.push_back(off(r->itl));
+    e2e.push_back(off(r->e2e));
+    rate.push_back(off(r->throughput));
+    if (std::getenv("PERFMODEL_PRINT_CASES") != nullptr)
+      std::fprintf(stderr,
+                   "%s: input %g output %g cv %g concurrency %d load %g: TTFT %.3f p99 %.3f ITL "
+                   "%.3f E2E %.3f throughput %.3f\n",
+                   what, c.input, c.output, c.cv, c.concurrency, c.load, r->ttft, r->ttft99, r->itl,
+                   r->e2e, r->throughput);
+  }
+  std::printf(
+      "| %s | %zu | %.1f / %.0f | %.0f / %.0f | %.1f / %.0f | %.1f / %.0f | %.1f / %.0f |\n", what,
+      ttft.size(), quantile(ttft, 0.5), quantile(ttft, 0.9), quantile(tail, 0.5),
+      quantile(tail, 0.9), quantile(itl, 0.5), quantile(itl, 0.9), quantile(e2e, 0.5),
+      quantile(e2e, 0.9), quantile(rate, 0.5), quantile(rate, 0.9));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  std::printf("| cases | number | TTFT | TTFT p99 | ITL | E2E | throughput |\n");
+  std::printf("|---|---|---|---|---|---|---|\n");
+  const std::string only = argc > 1 ? argv[1] : "";
+  const auto print = [&](const std::string& what, const case_of_load& c) {
+    if (what.find(only) != std::string::npos) row(what.c_str(), around(c));
+  };
+  for (const char* scheduler : {"vllm", "sglang", "trtllm", "static"})
+    for (const double output : {1.0, 4.0, 16.0, 64.0, 256.0, 1024.0})
+      print(std::string(scheduler) + ", output " + std::to_string(int(output)),
+            {.scheduler = scheduler, .output = output, .cv = scheduler[1] == 't' ? 0.0 : 0.3});
+  for (const double cv : {0.0, 1.0})
+    for (const char* scheduler : {"vllm", "sglang"})
+      print(std::string(scheduler) + (cv > 0 ? ", coefficient of variation 1" : ", equal lengths"),
+            {.scheduler = scheduler, .cv = cv});
+  print("vllm, 2 pipeline stages", {.scheduler = "vllm", .cv = 0.3, .pipeline = 2});
+  print("sglang, 2 pipeline stages", {.scheduler = "sglang", .cv = 0.3, .pipeline = 2});
+  print("vllm, 8 data-parallel groups", {.scheduler = "vllm", .cv = 0.3, .data = 8});
+  print("vllm, speculative decoding", {.scheduler = "vllm", .cv = 0.3, .drafts = true});
+  print("pools", {.scheduler = "vllm", .cv = 0.3, .pools = true});
+}
