@@ -36,9 +36,14 @@ struct simulated_sequence {
   std::int64_t last_step = 0;  ///< number of the step that emits its last token
   std::int64_t leaves = 0;     ///< number of the step after which it leaves the batch
   // In the order of admission:
+  std::int64_t admission = 0;
   int previous = no_sequence, next = no_sequence;
   int lane = 0;
-  std::uint32_t use = 0;  ///< number of earlier uses of this entry
+  std::uint32_t use = 0;   ///< number of earlier uses of this entry
+  bool has_ended = false;  ///< it has emitted its last token
+  /// Output tokens that came in the same step as another, and are not yet counted in ITL.
+  int batched_tokens = 0;
+  double uncounted_tokens = 0.0;  ///< part of a token that is emitted, but not yet counted
 };
 
 /// Decoding sequences of one group or micro-batch. All of them advance together, so the batch
@@ -48,6 +53,10 @@ class decode_batch {
   int size() const { return size_; }
   std::int64_t step() const { return step_; }
   double growth() const { return growth_ / size_; }  ///< mean tokens per sequence and step
+  int ended() const { return ended_; }               ///< sequences that have emitted all tokens
+  int emitting() const { return size_ - ended_; }
+  /// Output tokens of a step.
+  double emitted() const { return ended_ == 0 ? growth_ : growth_ - ended_growth_; }
   double mean_context() const { return (context_ + growth_ * static_cast<double>(step_)) / size_; }
   /// Sum of the output tokens that its sequences still emit.
   double remaining_tokens() const {
@@ -73,15 +82,25 @@ class decode_batch {
       phases_.assign(static_cast<std::size_t>(block_tokens), 0);
     ++phases_[phase_index(phase, block_tokens)];
   }
+  /// A sequence has emitted its last token, and stays in the batch.
+  void finish(simulated_sequence& s) {
+    s.has_ended = true;
+    ++ended_;
+    ended_growth_ += s.growth;
+  }
   void leave(simulated_sequence& s, int block_tokens, int lookahead) {
     s.is_decoding = false;
     --size_;
+    if (s.has_ended) {
+      --ended_;
+      ended_growth_ -= s.growth;
+    }
     context_ -= s.context - s.growth * static_cast<double>(s.joined);
     growth_ -= s.growth;
     last_steps_ -= s.last_step;
     const std::int64_t phase = (s.context + lookahead - s.joined) % block_tokens;
     --phases_[phase_index(phase, block_tokens)];
-    if (size_ == 0) context_ = growth_ = 0.0;
+    if (size_ == 0) context_ = growth_ = ended_growth_ = 0.0;
   }
   /// Steps until the next sequence emits its last token or leaves; at least 1.
   template <class Sequences>
@@ -161,7 +180,8 @@ class decode_batch {
 
   int size_ = 0;
   double context_ = 0.0;  ///< sum over sequences of context - growth x step at joining
-  double growth_ = 0.0;
+  double growth_ = 0.0, ended_growth_ = 0.0;
+  int ended_ = 0;
   std::int64_t step_ = 0, last_steps_ = 0;
   std::vector<end> ends_{};             ///< heap
   std::vector<std::int64_t> phases_{};  ///< sequences by (context - step) modulo the block

@@ -134,7 +134,9 @@ class replica_set {
         most_ = std::max(most_, serving(at));
       }
     }
-    if (wanted < n && at - low_since_ >= s.cool_down) {
+    const auto accepting = std::count_if(replicas_.begin(), replicas_.end(),
+                                         [&](const entry& e) { return accepts(e, at); });
+    if (wanted < n && accepting > 1 && at - low_since_ >= s.cool_down) {
       for (std::size_t i = replicas_.size(); i-- > 0;) {
         entry& e = replicas_[i];
         if (!accepts(e, at)) continue;

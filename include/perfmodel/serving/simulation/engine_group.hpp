@@ -16,8 +16,9 @@ namespace perfmodel::inline v0_3::detail {
 struct prefill_chunk {
   int entry = no_sequence;
   int tokens = 0;
-  int past = 0;          ///< cached tokens before the chunk
-  bool is_last = false;  ///< the step emits the first token
+  int past = 0;           ///< cached tokens before the chunk
+  std::uint32_t use = 0;  ///< use of the entry; another one if the sequence was preempted
+  bool is_last = false;   ///< the step emits the first token
 };
 
 /// Entries of the sequences in an engine, used again after a sequence has ended.
@@ -44,10 +45,12 @@ class sequence_table {
   }
   simulated_sequence& operator[](int entry) { return all_[std::size_t(entry)]; }
   const std::deque<simulated_sequence>& all() const { return all_; }
+  std::int64_t next_admission() { return ++admissions_; }
 
  private:
   std::deque<simulated_sequence> all_{};
   std::vector<int> free_{};
+  std::int64_t admissions_ = 0;
 };
 
 /// Group of an engine with a scheduler of its own: a data-parallel rank, a pipeline micro-batch, or
@@ -89,15 +92,24 @@ class engine_group {
     for (;;) {
       const std::int64_t tokens =
           batch_.blocks_for(1, settings_.block_tokens) * settings_.block_tokens;
-      if (pool_.allocate(tokens)) return;
-      if (running_ <= 1)
+      if (pool_.allocate(tokens)) {
+        has_reserved_ = batch_.size() > 0;
+        return;
+      }
+      if (running_ <= 1 && peers_.empty())
         throw error(error_code::infeasible, "simulate: a request of " +
                                                 std::to_string(longest_running()) +
                                                 " tokens exceeds the KV-cache capacity of " +
                                                 std::to_string(pool_.capacity()) + " tokens");
-      preempt(settings_.kind == scheduler_kind::sglang ? sglang_victim() : last_);
+      if (settings_.kind == scheduler_kind::sglang && running_ > 1) {
+        preempt(sglang_victim());
+      } else {
+        preempt_youngest();
+      }
     }
   }
+  /// Groups that use the same KV cache, this one among them: the stages of a pipeline.
+  void add_peer(engine_group& g) { peers_.push_back(&g); }
   /// Largest number of decode steps, up to `most`, that the cache has room for.
   std::int64_t steps_within_cache(std::int64_t most) const {
     if (reserves_whole_requests()) return most;
@@ -108,6 +120,7 @@ class engine_group {
   /// Tokens of the steps after the first of a segment, and the step counter.
   template <class Ended>
   void advance(std::int64_t n, const Ended& ended) {
+    has_reserved_ = false;
     if (!reserves_whole_requests() && n > 1) {
       const std::int64_t more = batch_.blocks_for(n, settings_.block_tokens) -
                                 batch_.blocks_for(1, settings_.block_tokens);
@@ -151,7 +164,7 @@ class engine_group {
   /// KV-cache tokens that a decoding sequence has of its own.
   void settle_growth(simulated_sequence& s) {
     if (reserves_whole_requests() || !s.is_decoding) return;
-    const auto steps = batch_.step() - s.joined;
+    const auto steps = batch_.step() - s.joined + (has_reserved_ ? 1 : 0);
     s.private_tokens += grown(s.context + drafted_, steps);
   }
 
@@ -165,6 +178,7 @@ class engine_group {
   void leave_batch(simulated_sequence& s) {
     settle_growth(s);
     batch_.leave(s, settings_.block_tokens, drafted_);
+    if (batch_.size() == 0) has_reserved_ = false;
   }
   std::int64_t longest_running() {
     std::int64_t most = 0;
@@ -228,6 +242,7 @@ class engine_group {
   }
   void link(int entry) {
     simulated_sequence& s = sequences_[entry];
+    s.admission = sequences_.next_admission();
     s.previous = last_;
     s.next = no_sequence;
     if (last_ != no_sequence) sequences_[last_].next = entry;
@@ -262,23 +277,37 @@ class engine_group {
         s.private_tokens += more;
         return true;
       }
-      if (last_ == entry) return false;
-      preempt(last_);
+      if (preempt_youngest() == entry) return false;
     }
   }
 
   // Preemption.
 
+  /// Preempts the last admitted request of those that use the cache, and returns it.
+  int preempt_youngest() {
+    engine_group* from = this;
+    for (engine_group* g : peers_)
+      if (g->last_ != no_sequence &&
+          (from->last_ == no_sequence ||
+           sequences_[g->last_].admission > sequences_[from->last_].admission))
+        from = g;
+    const int victim = from->last_;
+    from->preempt(victim);
+    has_preempted_ = true;
+    return victim;
+  }
   /// Returns a sequence to the front of the queue. Its full blocks stay cached until evicted.
   void preempt(int entry) {
     simulated_sequence& s = sequences_[entry];
+    if (s.has_ended) return end(entry, s.request.input_tokens + s.request.output_tokens - 1);
     if (s.is_decoding) {
       const auto steps = static_cast<double>(batch_.step() - s.joined);
-      const int before = s.context + static_cast<int>(steps * s.growth + 0.5);
+      const int emitted = static_cast<int>(steps * s.growth + 0.5);
       leave_batch(s);
-      s.generated =
-          std::min(s.request.output_tokens, s.generated + static_cast<int>(steps * s.growth + 0.5));
-      keep_blocks(entry, before);
+      s.batched_tokens = emitted - static_cast<int>(steps);
+      s.uncounted_tokens = emitted - steps * s.growth;
+      s.generated += emitted;
+      keep_blocks(entry, s.context + emitted);
       s.last_token = std::max(s.last_token, last_token_time_);
     } else {
       std::erase(prefilling_, entry);
@@ -334,7 +363,9 @@ class engine_group {
   std::vector<int> prefilling_{};  ///< admitted requests with tokens to prefill, in order
   int last_ = no_sequence;         ///< the last in the order of admission
   int running_ = 0;
+  std::vector<engine_group*> peers_{};
   bool has_preempted_ = false, is_full_ = false;
+  bool has_reserved_ = false;    ///< the tokens of the batch's next step are allocated
   double expected_share_ = 0.7;  ///< SGLang's new_token_ratio
   double now_ = 0.0, last_token_time_ = 0.0;
   std::int64_t preemptions_ = 0;

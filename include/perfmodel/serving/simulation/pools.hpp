@@ -6,6 +6,7 @@
 #include <perfmodel/serving/prediction_of_disaggregated.hpp>
 #include <perfmodel/serving/simulation/driver.hpp>
 #include <queue>
+#include <unordered_map>
 #include <vector>
 
 namespace perfmodel::inline v0_3::detail {
@@ -94,7 +95,7 @@ class simulated_pools {
       } else if (prefill_.next_event() <= now) {
         prefill_.advance([&](const request_record& done, double at) { send(done, at); });
       } else {
-        decode_.advance([&](const request_record& done, double at) { clock_.completed(done, at); });
+        decode_.advance([&](const request_record& done, double at) { complete(done, at); });
       }
     }
     close();
@@ -133,11 +134,20 @@ class simulated_pools {
   void receive(const transfer_queue::transfer& t) {
     if (t.prefill.output_tokens > 1) {
       decode_.enqueue(decode_request_of(t, service_.first_token_from_decode), t.ready);
+      prefilled_.emplace(t.prefill.index, t.prefill);
       return;
     }
     request_record whole = t.prefill;
     whole.ttft = whole.e2e = t.ready - whole.arrival;
     clock_.completed(whole, t.ready);
+  }
+  /// Queueing and cached tokens of a request are those of its prefill.
+  void complete(request_record r, double at) {
+    const auto at_prefill = prefilled_.extract(r.index);
+    r.queueing = at_prefill.mapped().queueing;
+    r.cached_tokens = at_prefill.mapped().cached_tokens;
+    r.preemptions += at_prefill.mapped().preemptions;
+    clock_.completed(r, at);
   }
   void close() {
     prefill_.close(clock_.last());
@@ -158,6 +168,7 @@ class simulated_pools {
   replica_set<Decode> decode_;
   simulation_clock clock_;
   transfer_queue transfers_{};
+  std::unordered_map<std::int64_t, request_record> prefilled_{};  ///< prefills of decoding requests
 };
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -40,6 +40,9 @@ class simulated_replica {
       lanes_.push_back(std::make_unique<lane>(s.scheduler, sequences_, *pools_[q], *waiting_[q],
                                               running, s.drafted_tokens, s.has_identifiers));
     }
+    if (s.stages > 1)
+      for (const auto& l : lanes_)
+        for (const auto& other : lanes_) l->group.add_peer(other->group);
     stage_free_.assign(static_cast<std::size_t>(s.stages), 0.0);
     flights_.resize(static_cast<std::size_t>(s.stages));
   }
@@ -68,7 +71,7 @@ class simulated_replica {
 
   /// A request arrives at the front end at time `at`.
   void enqueue(const simulated_request& r, double at) {
-    check_size(r);
+    require_size(settings_, r);
     ++in_flight_;
     observe(at);
     frontend_.push(r, at);
@@ -92,15 +95,16 @@ class simulated_replica {
   template <class Done>
   void advance(const Done& done) {
     const double now = next_event();
+    const auto ended = std::find_if(flights_.begin(), flights_.end(),
+                                    [&](const flight& f) { return f.is_active && f.end <= now; });
     if (frontend_.next() <= now) {
       receive(frontend_.first(), now);
       frontend_.pop();
-      return;
+    } else if (ended != flights_.end()) {
+      finish(*ended, done);
+    } else {
+      observe(now);
     }
-    for (flight& f : flights_) {
-      if (f.is_active && f.end <= now) return finish(f, done);
-    }
-    observe(now);
     receive_fetched(now);
   }
   /// Starts the next engine step, if there is work and none is running.
@@ -133,29 +137,11 @@ class simulated_replica {
   using lane = engine_lane;
   using flight = step_flight<Policy>;
 
-  void check_size(const simulated_request& r) const {
-    const std::int64_t longest = std::int64_t{r.input_tokens} + r.output_tokens;
-    if (longest <= pools_.front()->capacity()) return;
-    throw error(error_code::infeasible, "simulate: a request of " + std::to_string(longest) +
-                                            " tokens exceeds the KV-cache capacity of " +
-                                            std::to_string(pools_.front()->capacity()) + " tokens");
-  }
   /// The engine has a request in its queue.
   void receive(const simulated_request& r, double at) {
     const int entry = sequences_.take();
     simulated_sequence& s = sequences_[entry];
-    s.request = r;
-    if (!settings_.scheduler.prefix_caching) s.request.blocks.clear();
-    s.received = at;
-    s.target = r.input_tokens;
-    s.received_tokens = std::min(r.assumed_hit_tokens, r.input_tokens - 1);
-    if (settings_.starts_after_prefill) s.received_tokens = r.input_tokens - 1;
-    if (r.first_token_at >= 0.0) {
-      s.first_token = s.last_token = r.first_token_at;
-      s.generated = 1;
-      s.target = r.input_tokens + 1;
-      s.received_tokens = r.input_tokens;
-    }
+    receive_request(s, r, settings_, at);
     s.lane = group_for(r);
     observe(at);
     if (!starts_fetch(entry, at)) waiting_[std::size_t(s.lane)]->push_back(entry);
@@ -217,7 +203,8 @@ class simulated_replica {
     bool has_chunks = false, has_decodes = false, was_idle = true;
     for (std::size_t i = first_lane; i < last_lane; ++i) {
       lane& l = *lanes_[i];
-      if (l.group.batch().size() > 0) l.group.reserve_decode_step();
+      const bool mixes = l.group.decodes_with_prefill() || settings_.groups > 1;
+      if (mixes && l.group.batch().size() > 0) l.group.reserve_decode_step();
       l.group.set_last_token_time(l.last_token);
       // A plan without prefill for an empty batch was made for nothing: the engine is idle.
       if (l.has_plan && (!l.planned.empty() || l.group.batch().size() > 0)) {
@@ -229,6 +216,7 @@ class simulated_replica {
       }
       l.has_plan = false;
       drop_preempted(l.chunks);
+      if (!mixes && l.chunks.empty() && l.group.batch().size() > 0) l.group.reserve_decode_step();
       std::erase_if(l.fresh, [&](int entry) { return !sequences_[entry].is_decoding; });
       has_chunks = has_chunks || !l.chunks.empty();
       has_decodes = has_decodes || l.group.batch().size() > 0;
@@ -241,6 +229,7 @@ class simulated_replica {
     if (was_idle && has_chunks && settings_.scheduler.asynchronous) f.begin += settings_.idle_start;
     plan_next(f, now, has_chunks);
     f.price(lanes_, has_chunks, settings_, sequences_.all(), prices_, stall_, stage_free_);
+    f.cut(fetches_.next());
     stall_ = 0.0;
     note_scheduled(f);
   }
@@ -259,9 +248,7 @@ class simulated_replica {
   }
   /// Drops the chunks of sequences preempted after planning.
   void drop_preempted(std::vector<prefill_chunk>& chunks) {
-    std::erase_if(chunks, [&](const prefill_chunk& c) {
-      return sequences_[c.entry].computed < c.past + c.tokens;
-    });
+    std::erase_if(chunks, [&](const prefill_chunk& c) { return sequences_[c.entry].use != c.use; });
   }
   void note_scheduled(const flight& f) {
     for (std::size_t i = f.first_lane; i < f.last_lane; ++i) {
@@ -282,11 +269,16 @@ class simulated_replica {
       lane& l = *lanes_[i];
       if (f.has_decodes && l.group.batch().size() > 0) finish_decodes(f, l, done);
       finish_chunks(f, l, done);
+      if (!l.ended.empty() && l.group.batch().ended() == l.group.running()) {
+        for (const int entry : l.ended) l.group.end(entry, 0);
+        l.ended.clear();
+      }
     }
   }
   template <class Done>
   void finish_decodes(flight& f, lane& l, const Done& done) {
-    const int emitting = l.group.batch().size() - l.lingering;
+    const int emitting = l.group.batch().emitting();
+    std::erase_if(l.fresh, [&](int entry) { return !sequences_[entry].is_decoding; });
     const double first = f.begin + f.segment[0].first;
     const double first_end = f.steps == 1 ? f.end : first;
     statistics_.add_itl(first_end - l.last_token, emitting - static_cast<int>(l.fresh.size()));
@@ -302,35 +294,29 @@ class simulated_replica {
       if (s.steps > 0)
         statistics_.add_itls(s.first, s.last(), static_cast<double>(s.steps) * emitting);
     }
-    statistics_.add_tokens(static_cast<double>(f.steps) * emitting * l.group.batch().growth());
+    statistics_.add_tokens(static_cast<double>(f.steps) * l.group.batch().emitted());
     statistics_.add_decodes(static_cast<double>(f.steps), static_cast<double>(f.steps) * emitting);
     l.last_token = f.end;
     l.group.advance(f.steps, [&](int entry, bool leaves) {
       simulated_sequence& s = sequences_[entry];
       const int context = s.request.input_tokens + s.request.output_tokens - 1;
       if (leaves) {
-        --l.lingering;
         l.group.end(entry, context);
         return;
       }
       complete(entry, f.end, done);
-      if (settings_.scheduler.kind == scheduler_kind::static_batches) {
-        ended_.push_back(entry);
-        ++l.lingering;
-      } else if (settings_.scheduler.extra_steps > 0) {
-        ++l.lingering;
+      const bool is_static = settings_.scheduler.kind == scheduler_kind::static_batches;
+      if (is_static || settings_.scheduler.extra_steps > 0) {
+        l.group.batch().finish(s);
+        if (is_static) l.ended.push_back(entry);
       } else {
         l.group.end(entry, context);
       }
     });
-    if (!ended_.empty() && l.lingering == l.group.running()) {  // the last of a static batch
-      for (const int entry : ended_) l.group.end(entry, 0);
-      l.lingering = 0;
-      ended_.clear();
-    }
   }
   template <class Done>
   void finish_chunks(flight& f, lane& l, const Done& done) {
+    drop_preempted(l.chunks);
     for (const prefill_chunk& c : l.chunks) {
       l.group.publish_computed(c.entry, c.past + c.tokens);
       if (!c.is_last) continue;
@@ -341,7 +327,10 @@ class simulated_replica {
         statistics_.add_itl(f.end - s.last_token, 1);
       }
       s.last_token = f.end;
-      statistics_.add_tokens(1.0);
+      statistics_.add_tokens(1.0 + s.uncounted_tokens);
+      statistics_.add_itl(0.0, s.batched_tokens);
+      s.uncounted_tokens = 0.0;
+      s.batched_tokens = 0;
       ++s.generated;
       const int rest = settings_.ends_at_first_token ? 0 : s.request.output_tokens - s.generated;
       if (rest <= 0) {
@@ -351,7 +340,7 @@ class simulated_replica {
         continue;
       }
       const std::int64_t rounds = speculation_rounds(rest, settings_.acceptance, random_);
-      if (rounds < rest) statistics_.add_itl(0.0, static_cast<int>(rest - rounds));
+      s.batched_tokens = static_cast<int>(rest - rounds);
       if (l.group.batch().size() == 0) l.last_token = f.end;
       l.group.join(c.entry, rounds, static_cast<double>(rest) / static_cast<double>(rounds));
       l.fresh.push_back(c.entry);
@@ -363,6 +352,7 @@ class simulated_replica {
     const simulated_sequence& s = sequences_[entry];
     const simulated_request& r = s.request;
     --in_flight_;
+    statistics_.add_itl(0.0, s.batched_tokens);
     done(request_record{.index = r.index,
                         .session = r.session,
                         .arrival = r.arrival,
@@ -381,7 +371,7 @@ class simulated_replica {
   void observe(double at) {
     if (!(at > observed_)) return;
     int running = 0;
-    for (const auto& l : lanes_) running += l->group.running() - l->lingering;
+    for (const auto& l : lanes_) running += l->group.running() - l->group.batch().ended();
     statistics_.add_state(observed_, at, running, waiting(), kv_use());
     observed_ = at;
   }
@@ -399,7 +389,6 @@ class simulated_replica {
   std::vector<double> stage_free_{};
   frontend_queue frontend_;
   tier_fetches fetches_;
-  std::vector<int> ended_{};  ///< ended sequences of a running static batch
   double stall_ = 0.0, observed_ = 0.0;
   int in_flight_ = 0, turn_ = 0;
   std::int64_t steps_ = 0;

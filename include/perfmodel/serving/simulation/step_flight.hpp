@@ -34,6 +34,36 @@ struct replica_settings {
   int drafted_tokens = 0;            ///< drafted tokens per round, all candidates
 };
 
+/// Throws infeasible for a request that the cache of a group can never hold.
+inline void require_size(const replica_settings& settings, const simulated_request& r) {
+  const scheduler_settings& s = settings.scheduler;
+  const std::int64_t tokens = std::int64_t{r.input_tokens} + r.output_tokens;
+  std::int64_t needed = tokens;
+  if (settings.drafted_tokens > 0) needed += settings.drafted_tokens + s.block_tokens;
+  if (s.kind == scheduler_kind::sglang) needed += s.block_tokens + 1;  // it admits below capacity
+  if (needed <= settings.cache_tokens) return;
+  throw error(error_code::infeasible, "simulate: a request of " + std::to_string(tokens) +
+                                          " tokens exceeds the KV-cache capacity of " +
+                                          std::to_string(settings.cache_tokens) + " tokens");
+}
+
+/// Sets a sequence to a request that the engine receives at time `at`.
+inline void receive_request(simulated_sequence& s, const simulated_request& r,
+                            const replica_settings& settings, double at) {
+  s.request = r;
+  if (!settings.scheduler.prefix_caching) s.request.blocks.clear();
+  s.received = at;
+  s.target = r.input_tokens;
+  s.received_tokens = std::min(r.assumed_hit_tokens, r.input_tokens - 1);
+  if (settings.starts_after_prefill) s.received_tokens = r.input_tokens - 1;
+  if (r.first_token_at >= 0.0) {
+    s.first_token = s.last_token = r.first_token_at;
+    s.generated = 1;
+    s.target = r.input_tokens + 1;
+    s.received_tokens = r.input_tokens;
+  }
+}
+
 /// Group of a replica with its planned work.
 struct engine_lane {
   engine_lane(const scheduler_settings& s, sequence_table& t, kv_pool& p, std::deque<int>& w,
@@ -43,7 +73,7 @@ struct engine_lane {
   std::vector<prefill_chunk> chunks{}, planned{};
   bool has_plan = false;
   std::vector<int> fresh{};  ///< sequences with a last token outside the last decode step
-  int lingering = 0;         ///< sequences in the batch that have emitted their last token
+  std::vector<int> ended{};  ///< ended sequences of a running static batch
   double last_token = 0.0;   ///< end of the last decode step of the batch
 };
 
@@ -152,6 +182,7 @@ struct step_flight {
         growth = g.batch().growth();
       }
     }
+    if (batch == 0) batch = 1, steps = 1;  // all were preempted for the next step: a lost step
     batch *= settings.groups;
     double time = 0.0;
     std::int64_t rest = steps;

@@ -40,13 +40,14 @@ class step_planner : public engine_group {
   int remaining(int entry) { return sequences_[entry].target - sequences_[entry].computed; }
   void schedule(int entry, int tokens, std::vector<prefill_chunk>& out) {
     simulated_sequence& s = sequences_[entry];
-    out.push_back({entry, tokens, s.computed, s.computed + tokens >= s.target});
+    out.push_back({entry, tokens, s.computed, s.use, s.computed + tokens >= s.target});
     s.computed += tokens;
     if (settings_.kind == scheduler_kind::vllm) publish_computed(entry, s.computed);
   }
   void continue_prefills(int& budget, int cap, std::vector<prefill_chunk>& out) {
-    for (const int entry : prefilling_) {
-      if (budget <= 0) break;
+    // A prefill that the cache has no room for preempts those after it.
+    for (std::size_t i = 0; i < prefilling_.size() && budget > 0; ++i) {
+      const int entry = prefilling_[i];
       int n = std::min(remaining(entry), budget);
       if (cap > 0) n = std::min(n, cap);
       if (!cover(entry, sequences_[entry].computed + n + drafted_)) break;
@@ -59,7 +60,7 @@ class step_planner : public engine_group {
     int budget = settings_.token_budget - decodes * sequence_tokens();
     const int cap = settings_.long_prefill_threshold;
     continue_prefills(budget, cap, out);
-    if (is_refused) return;
+    if (is_refused && (decodes > 0 || !out.empty())) return;
     const auto reserve =
         running_ > 0 ? static_cast<std::int64_t>(settings_.watermark * double(pool_.capacity()))
                      : 0;

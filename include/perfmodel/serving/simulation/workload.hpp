@@ -128,6 +128,7 @@ class workload_source : public request_source {
   void push(double at, std::int64_t id) {
     due_.push({at, planned_, id});
     ++planned_;
+    if (!has_more()) next_start_ = never;
   }
   /// Starts a request, or a conversation.
   void start(double at) {
@@ -162,7 +163,8 @@ class workload_source : public request_source {
   }
   /// Factor of the rate at a time, and the time until which it holds.
   static std::pair<double, double> rate_at(const open_arrivals& a, double at) {
-    const double cycle = a.period > 0.0 ? std::floor(at / a.period) * a.period : 0.0;
+    double cycle = a.period > 0.0 ? std::floor(at / a.period) * a.period : 0.0;
+    if (a.period > 0.0 && cycle + a.period <= at) cycle += a.period;  // the quotient was rounded
     double factor = 1.0, until = a.period > 0.0 ? cycle + a.period : never;
     for (const auto& c : a.changes) {
       if (cycle + c.from <= at) {
