@@ -101,7 +101,7 @@ pm::scheduler_settings draw_scheduler(random_numbers& r, int drafted, int longes
   if (coin(r, 0.2)) s.prefix_caching = false;
   if (coin(r, 0.2) && s.kind == pm::scheduler_kind::sglang) s.extra_steps = between(r, 0, 3);
   s.token_budget = static_cast<int>(r.log_uniform(64.0, 4096.0));
-  if (!s.chunked_prefill) s.token_budget = std::max(s.token_budget, longest);
+  if (!s.chunked_prefill) s.token_budget = std::max(s.token_budget, longest - 120);
   s.max_running = std::min(between(r, 1, 48), s.token_budget / (1 + drafted));
   if (coin(r, 0.2)) s.long_prefill_threshold = between(r, 16, 200);
   if (coin(r, 0.2)) s.watermark = r.uniform(0.0, 0.2);
