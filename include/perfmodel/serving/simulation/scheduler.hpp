@@ -42,7 +42,7 @@ struct scheduler_settings {
   bool asynchronous = true;
   int extra_steps = 0;  ///< steps that a finished sequence stays in the batch
   /// Time of a step with prefill / time of its kernels and links. Source: as frontend_of.
-  double prefill_overhead = 1.10;
+  double prefill_overhead = 1.14;
 
   // vLLM
   int long_prefill_threshold = 0;  ///< most tokens of one prefill in a step; 0: no limit
@@ -156,9 +156,9 @@ inline scheduler_settings scheduler_of(const deployment& d) {
 /// docs/validation/simulated_runs.md.
 constexpr frontend_time frontend_of(engine e) {
   switch (e) {
-    case engine::vllm: return {3.5e-3, 0.5e-3, 1.5e-6};
-    case engine::sglang: return {15e-3, 0.5e-3, 1.5e-6};
-    case engine::trtllm: return {15e-3, 0.5e-3, 1.5e-6};
+    case engine::vllm: return {4e-3, 0.5e-3, 2e-6};
+    case engine::sglang: return {20e-3, 0.5e-3, 2e-6};
+    case engine::trtllm: return {20e-3, 0.5e-3, 2e-6};
     default: return {};
   }
 }
