@@ -456,7 +456,7 @@ TEST_CASE("other requests decode while a prefix is fetched", "[simulate]") {
   const recorded_run run = run_with(true);
   CHECK(run.result.statistics.host_units == 19);
   CHECK(run.requests[3].cached_tokens == 304);
-  // It waits for the fetch and the end of the step in which the fetch ends, then computes 16 tokens.
+  // It waits for the fetch and for the end of the step at that time, then computes 16 tokens.
   const linear_policy policy;
   const double step = policy.time(1.0, 600.0, 16.0, 304.0);
   CHECK(run.requests[3].ttft > fetch + step * 0.99);
@@ -523,8 +523,8 @@ TEST_CASE("autoscaling starts and drains replicas", "[simulate]") {
       .least = 1, .most = 2, .requests_per_replica = 1.0, .start_up = 0.05, .cool_down = 0.5};
   pm::simulation_options o;
   o.scaling = scaling;
-  // The second request starts a replica, which serves from 0.06 s on. The service is idle from 0.2 s
-  // on; the request at 1.0 s finds two replicas for 0.5 s too long, and one of them drains.
+  // The second request starts a replica, which serves from 0.06 s on. The service is idle from
+  // 0.2 s on; the request at 1.0 s finds two replicas for too long, and one of them drains.
   const recorded_run run =
       record(pm::schedulers::vllm_0_24,
              {at(0.0, 150), at(0.01, 150), at(0.1, 2), at(0.4, 2), at(1.0, 2), at(1.2, 2)}, o);
