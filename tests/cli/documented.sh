@@ -32,6 +32,10 @@ known=$(
   "$napkin" "${one[@]}" --output_cv 1 --mode bound
   "$napkin" speculation --acceptance 0.5 --json
   "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
+  "$napkin" "${one[@]}" --check
+  "$napkin" simulate "${one[@]:1}" --requests 9 --seeds 2 --host_cache_bytes 1GB --max_replicas 2
+  "$napkin" simulate --model llama_3_8b --accelerator h100_sxm --trace "$source_dir/examples/data/trace.csv" --json
+  "$napkin" plan --model llama_3_8b --gpu h100_sxm --gpus 1 --isl 9 --osl 9 --users 1 --check --json
   "$napkin" "${one[@]}" --prefill_tensor_parallel 1 --decode_tensor_parallel 1 --kv_link_bytes_per_s 50e9
 )
 for word in $(words '## Keys' '## Batches' | sort -u); do

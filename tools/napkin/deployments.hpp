@@ -181,10 +181,10 @@ std::optional<perfmodel::basic_host_cache<T>> host_of(inputs<T>& in, bool shares
 }
 
 /// Throws inconsistent where a request has a preemption mode for a service without a law of
-/// preemption.
+/// preemption. A simulation has no such key.
 template <perfmodel::Scalar T>
 void refuse_preemption(const inputs<T>& in, const char* allowed) {
-  if (!in.has("preemption")) return;
+  if (in.asked().find("preemption") == nullptr || !in.has("preemption")) return;
   throw perfmodel::error(perfmodel::error_code::inconsistent,
                          cat("preemption is ", in.text("preemption"), "; allowed: ", allowed));
 }

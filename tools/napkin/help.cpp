@@ -16,8 +16,8 @@ struct help_group {
 
 const help_group help_groups[] = {
     {"Services",
-     {"serving", "plan", "advise", "diagnose", "step", "speculation", "speculative_round",
-      "static_batch", "batch_scaling", "throughput", "cost"}},
+     {"serving", "simulate", "plan", "advise", "diagnose", "step", "speculation",
+      "speculative_round", "static_batch", "batch_scaling", "throughput", "cost"}},
     {"Models and memory",
      {"model", "kv_capacity", "kv_cache", "kv_room", "paging", "shared_prefix", "storage",
       "model_flop"}},

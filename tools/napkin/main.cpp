@@ -11,12 +11,15 @@
 #include "calibrate.hpp"
 #include "command_line.hpp"
 #include "help.hpp"
+#include "io/files.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"
 #include "profile_file.hpp"
 #include "sensitivity.hpp"
+#include "service_check.hpp"
 #include "service_runs.hpp"
+#include "simulation.hpp"
 #include "summary.hpp"
 
 namespace {
@@ -294,12 +297,59 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
   }
   return found;
 }
+/// Options of `napkin plan` in addition to its keys.
+struct plan_options {
+  bool wide = false, check = false;
+  std::string trace{}, trace_format = "auto";
+};
 /// out_of_reach where no deployment meets the targets.
-int plan(const query_command& c, bool wide) {
-  const auto found =
-      answer(c, napkin::plan_of, napkin::plan_json,
-             [wide](const auto& p, const json&) { return napkin::plan_text(p, wide); });
-  return found.result.best ? success : out_of_reach;
+int plan(const query_command& c, const plan_options& options) {
+  struct checked_plan {
+    napkin::planned plan{};
+    std::vector<napkin::plan_check> checks{};
+  };
+  std::optional<napkin::simulated_load> trace;
+  if (!options.trace.empty()) trace = napkin::load_of_trace(options.trace, options.trace_format);
+  const bool checks = options.check || trace;
+  const auto found = answer(
+      c,
+      [&](json r, const auto* profile) {
+        if (trace) napkin::add_load_of_trace(r, *trace);
+        checked_plan all{napkin::plan_of(r, profile), {}};
+        if (checks) all.checks = napkin::checks_of_plan(all.plan, trace);
+        return all;
+      },
+      [&](const checked_plan& p, const json& r) {
+        json out = napkin::plan_json(p.plan, r);
+        if (checks) out["checks"] = napkin::plan_checks_json(p.checks);
+        return out;
+      },
+      [&](const checked_plan& p, const json&) {
+        return napkin::plan_text(p.plan, options.wide) + napkin::plan_checks_text(p.checks);
+      });
+  return found.plan.result.best ? success : out_of_reach;
+}
+/// `napkin serving --check`: the result, and the same service simulated.
+void check_serving(const query_command& c) {
+  struct checked_service {
+    napkin::outcome<> closed_form{};
+    napkin::service_check check{};
+  };
+  answer(
+      c,
+      [&](const json& r, const auto* profile) {
+        checked_service s{napkin::evaluate(c.asked(), r, profile), {}};
+        s.check = napkin::check_of_serving(r, profile, s.closed_form);
+        return s;
+      },
+      [](const checked_service& s, const json& r) {
+        json out = napkin::outcome_json(s.closed_form, r);
+        out["check"] = napkin::check_json(s.check);
+        return out;
+      },
+      [&](const checked_service& s, const json& r) {
+        return napkin::outcome_text(c.asked(), s.closed_form, r) + napkin::check_text(s.check);
+      });
 }
 void run_query(const query_command& c) {
   const napkin::query& q = c.asked();
@@ -307,6 +357,39 @@ void run_query(const query_command& c) {
       c, [&](const json& r, const auto* p) { return napkin::evaluate(q, r, p); },
       napkin::outcome_json,
       [&](const auto& found, const json& r) { return napkin::outcome_text(q, found, r); });
+}
+/// Files that `napkin simulate` writes in addition to its result.
+struct simulation_files {
+  std::string requests_csv{}, timeline_csv{}, plot{};
+
+  void add_options(CLI::App& to) {
+    const auto add = [&to](const char* name, std::string& into, const char* help) {
+      to.add_option(name, into, help)->type_name("")->check(a_path());
+    };
+    add("--requests-csv", requests_csv, "output file: a line per request, with its latencies");
+    add("--timeline-csv", timeline_csv, "output file: a line per interval, with the mean state");
+    add("--plot", plot, "output file: timeline and latency distributions as SVG");
+  }
+  void write(const napkin::simulation& s, const json& request) const {
+    if (!s.answer.feasible) return;
+    if (!requests_csv.empty())
+      napkin::write_text_file("requests_csv", requests_csv, napkin::requests_csv(s));
+    if (!timeline_csv.empty())
+      napkin::write_text_file("timeline_csv", timeline_csv, napkin::timeline_csv(s));
+    if (!plot.empty()) napkin::write_text_file("plot", plot, napkin::simulation_svg(s, request));
+  }
+};
+void run_simulation(const query_command& c, const simulation_files& to) {
+  const bool keeps_requests = !to.requests_csv.empty() || !to.plot.empty();
+  answer(
+      c,
+      [&](const json& r, const auto* profile) {
+        napkin::simulation s = napkin::simulation_of(r, profile, keeps_requests);
+        to.write(s, r);
+        return s;
+      },
+      [](const napkin::simulation& s, const json& r) { return napkin::outcome_json(s.answer, r); },
+      napkin::simulation_text);
 }
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
@@ -470,7 +553,8 @@ struct commands {
   std::string exported{};
   listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
   std::string exported_model{};
-  bool wide = false;
+  simulation_files simulated{};
+  plan_options plans{};
 
   explicit commands(const napkin::words& said)
       : queries(of_queries<query_command>(app, said)),
@@ -486,13 +570,29 @@ struct commands {
         "--osl 500 --qps 2\n"
         "  napkin model Qwen/Qwen3-32B\n"
         "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");
+    CLI::App* plan_command = app.get_subcommand(napkin::plan_keys().name);
+    plan_command
+        ->add_option(
+            "--trace", plans.trace,
+            "file of recorded requests: the first rows are simulated with it; its means are "
+            "the load where no other is given")
+        ->type_name("")
+        ->check(a_path());
+    plan_command
+        ->add_option("--trace-format", plans.trace_format,
+                     "format of the trace; default: by its content")
+        ->type_name("");
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
     if (said.mention("sensitivity"))
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
+    simulated.add_options(*app.get_subcommand("simulate"));
+    for (CLI::App* c :
+         {app.get_subcommand(napkin::plan_keys().name), app.get_subcommand("serving")})
+      c->add_flag("--check", plans.check, "simulate as well, and compare")->disable_flag_override();
     for (CLI::App* c : {app.get_subcommand(napkin::plan_keys().name), gpus.command, models.command})
-      c->add_flag("--wide", wide, "all columns and details; default: 100 columns")
+      c->add_flag("--wide", plans.wide, "all columns and details; default: 100 columns")
           ->disable_flag_override();
     models.command
         ->add_option("--export", exported_model, "name of a model to print as a file for --model")
@@ -539,19 +639,26 @@ struct commands {
     }
     if (auditing.parsed()) return auditing.run();
     if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());
-    if (planning.chosen()) return plan(planning, wide);
+    if (planning.chosen()) return plan(planning, plans);
     if (!exported.empty()) {
       std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));
     } else if (gpus.command->parsed()) {
-      list(gpus, wide, napkin::accelerators_json, napkin::accelerators_text);
+      list(gpus, plans.wide, napkin::accelerators_json, napkin::accelerators_text);
     }
     if (!exported_model.empty()) {
       std::cout << napkin::model_file_text(napkin::find_model(exported_model));
     } else if (models.command->parsed()) {
-      list(models, wide, napkin::models_json, napkin::models_text);
+      list(models, plans.wide, napkin::models_json, napkin::models_text);
     }
     for (const auto& c : queries) {
-      if (c->chosen()) run_query(*c);
+      if (!c->chosen()) continue;
+      if (std::string_view(c->asked().name) == "simulate") {
+        run_simulation(*c, simulated);
+      } else if (plans.check) {
+        check_serving(*c);
+      } else {
+        run_query(*c);
+      }
     }
     for (const auto& c : sensitivities) {
       if (c->chosen()) c->run();

@@ -143,6 +143,7 @@ std::vector<query> memory_queries();
 std::vector<query> model_queries();
 std::vector<query> step_queries();
 std::vector<query> serving_queries();
+std::vector<query> simulation_queries();
 std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
 std::vector<query> machine_queries();

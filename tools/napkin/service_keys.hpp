@@ -122,6 +122,7 @@ bool has_pools(const inputs<T>& in) {
     detail::contradiction("speculative decoding is modelled in one pool only");
   }
   refuse_preemption(in, "none with pools, which admit only requests that fit");
+  if (in.asked().find("held_iterations") == nullptr) return true;  // a simulation
   if (in.given("scheduler")) {
     detail::contradiction(cat("scheduler is ", in.text("scheduler"),
                               "; allowed: none with pools, where prefill runs separately"));

@@ -294,7 +294,8 @@ class simulated_replica {
       if (s.steps > 0)
         statistics_.add_itls(s.first, s.last(), static_cast<double>(s.steps) * emitting);
     }
-    statistics_.add_tokens(static_cast<double>(f.steps) * l.group.batch().emitted());
+    statistics_.add_tokens(f.begin, f.end,
+                           static_cast<double>(f.steps) * l.group.batch().emitted());
     statistics_.add_decodes(static_cast<double>(f.steps), static_cast<double>(f.steps) * emitting);
     l.last_token = f.end;
     l.group.advance(f.steps, [&](int entry, bool leaves) {
@@ -327,7 +328,7 @@ class simulated_replica {
         statistics_.add_itl(f.end - s.last_token, 1);
       }
       s.last_token = f.end;
-      statistics_.add_tokens(1.0 + s.uncounted_tokens);
+      statistics_.add_tokens(f.end, f.end, 1.0 + s.uncounted_tokens);
       statistics_.add_itl(0.0, s.batched_tokens);
       s.uncounted_tokens = 0.0;
       s.batched_tokens = 0;

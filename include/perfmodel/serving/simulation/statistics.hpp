@@ -46,32 +46,33 @@ class simulation_statistics {
   void add_itls(double first, double last, double count) {
     if (is_counting) itl.add_range(first, last, count);
   }
-  void add_tokens(double n) { pending_tokens_ += n; }
+  /// Output tokens that were emitted evenly between two times.
+  void add_tokens(double begin, double end, double n) {
+    timeline.add(begin, end, {.tokens = n});
+    if (is_counting) tokens_ += n;
+  }
   void add_decodes(double steps, double sequences) {
     if (!is_counting) return;
     decode_steps_ += steps;
     decoded_ += sequences;
   }
   void add_state(double begin, double end, double running, double waiting, double kv_use) {
-    timeline.add(begin, end, {running, waiting, kv_use, pending_tokens_});
+    timeline.add(begin, end, {running, waiting, kv_use});
     if (is_counting) {
       time_ += end - begin;
-      tokens_ += pending_tokens_;
       running_ += running * (end - begin);
       waiting_ += waiting * (end - begin);
       kv_use_ += kv_use * (end - begin);
     }
-    pending_tokens_ = 0.0;
   }
   double time() const { return time_; }
-  double token_rate() const { return time_ > 0.0 ? (tokens_ + pending_tokens_) / time_ : 0.0; }
+  double token_rate() const { return time_ > 0.0 ? tokens_ / time_ : 0.0; }
   double mean_running() const { return time_ > 0.0 ? running_ / time_ : 0.0; }
   double mean_waiting() const { return time_ > 0.0 ? waiting_ / time_ : 0.0; }
   double mean_kv_use() const { return time_ > 0.0 ? kv_use_ / time_ : 0.0; }
   double mean_batch() const { return decode_steps_ > 0.0 ? decoded_ / decode_steps_ : 0.0; }
 
  private:
-  double pending_tokens_ = 0.0;
   double time_ = 0.0, tokens_ = 0.0, running_ = 0.0, waiting_ = 0.0, kv_use_ = 0.0;
   double decode_steps_ = 0.0, decoded_ = 0.0;
 };

@@ -1,0 +1,333 @@
+#include "service_check.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <perfmodel/units/text.hpp>
+
+#include "infeasible.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+constexpr std::size_t most_rows = 3;
+constexpr double most_requests = 200000.0;
+
+/// The scheduler of a simulation that a scheduling policy of `serving` stands for.
+const char* scheduler_for(std::string_view policy) {
+  if (policy == "prefill_first") return pm::schedulers::sglang_0_5.name;
+  if (policy == "static_batches") return pm::schedulers::static_batches.name;
+  return pm::schedulers::vllm_0_24.name;
+}
+
+/// Adds a key of `serving` to a `simulate` request; returns whether the simulation has it.
+bool translate(json& to, const std::string& name, const json& v) {
+  if (name == "query" || name == "id" || name == "limit_share" || name == "measured_s" ||
+      name == "requests")
+    return true;
+  if (name == "scheduler") {
+    to[name] = scheduler_for(v.get<std::string>());
+  } else if (name == "host_memory_bytes") {
+    to["host_cache_bytes"] = v;
+  } else if (name == "preemption") {
+    return v == "recompute";
+  } else if (name == "mode" || name == "set" || find_query("simulate").find(name) != nullptr) {
+    to[name] = v;
+  } else {
+    return false;
+  }
+  return true;
+}
+
+/// Request of the same service for a simulation.
+json simulated_request_of(const json& object, const request& r, service_check& c) {
+  json out = {{"query", "simulate"}};
+  for (const auto& [name, v] : object.items()) {
+    if (!translate(out, name, v)) c.left_out.push_back(name);
+  }
+  if (r.has("concurrency")) out["concurrency"] = std::lround(r.number("concurrency"));
+  if (out.contains("shared_tokens") && out.contains("prefix_hit")) {
+    out.erase("prefix_hit");
+    c.left_out.emplace_back("prefix_hit");
+  }
+  return out;
+}
+
+/// Sets the number of requests: that of a run, or a steady state between a begin and an end without
+/// counted requests. `in_flight` is the mean number of requests in the service.
+void set_length(simulated_service& s, simulated_load& l, double run, double in_flight,
+                service_check& c) {
+  if (run > 0.0) {
+    l.generated->requests = static_cast<std::int64_t>(run);
+    c.description = cat("a run of ", run, " requests");
+    return;
+  }
+  const double ramp = std::min(most_requests, std::ceil(200.0 + 4.0 * in_flight));
+  const double counted = std::min(most_requests, std::ceil(2000.0 + 10.0 * in_flight));
+  s.options.warm_up = static_cast<std::int64_t>(ramp);
+  s.options.count = static_cast<std::int64_t>(counted);
+  l.generated->requests = static_cast<std::int64_t>(counted + 2.0 * ramp);
+  c.description = cat(counted, " requests in steady state");
+}
+
+/// Closed-form values for the figures of a simulation.
+using value_of_key = std::function<std::optional<double>(std::string_view)>;
+
+void compare(service_check& c, const simulated_service& s, const pm::simulation_result& r,
+             const value_of_key& closed_form) {
+  if (!r.feasible) {
+    c.reason = sentence(r.feasible);
+    return;
+  }
+  std::string group;
+  for (const simulated_figure& f : figures_of(s, r)) {
+    const std::string_view label = f.label;
+    if (!label.starts_with("  ")) group = label;
+    const std::optional<double> x = closed_form(f.key);
+    if (!x) continue;
+    const bool is_percentile = label.starts_with("  p");
+    c.figures.push_back({f.key, is_percentile ? cat(group, label.substr(1)) : std::string(label),
+                         f.unit, *x, f.value});
+  }
+}
+
+/// Simulates, and keeps the reason where that is not possible.
+template <class Simulate>
+void simulate_into(service_check& c, const Simulate& run) {
+  try {
+    run();
+  } catch (const pm::error& e) {
+    const bool is_unsuited = e.code() == error_code::infeasible ||
+                             e.code() == error_code::inconsistent ||
+                             e.code() == error_code::out_of_range;
+    if (!is_unsuited) throw;
+    const std::string_view text = e.what(), function = "simulate: ";
+    c.reason = text.substr(text.starts_with(function) ? function.size() : 0);
+  }
+}
+
+std::string figure_text(const checked_figure& f, double x) {
+  return pm::to_string(x, f.unit, 4);
+}
+
+// --- plan -----------------------------------------------------------------------------------
+
+const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::engine e) {
+  for (const plan_calibration& c : p.calibrations) {
+    if (c.profiles.accelerator == chip && c.serving_engine == e) return &c.profiles.calibration;
+  }
+  return nullptr;
+}
+
+simulated_service service_of(const planned& p, const pm::plan_point& point) {
+  const pm::plan_request& q = p.request;
+  simulated_service s;
+  s.one = pm::deployment_of(q, point);
+  if (point.prefill) {
+    s.pools = pm::pools_of(q, point);
+    s.prefill_policy = policy_of(p, point.prefill->accelerator, point.serving_engine);
+  }
+  if (point.speculation_index) s.options.speculate = pm::speculation_of(q, point);
+  s.options.replicas = point.replicas;
+  s.options.scheduler = pm::scheduler_of(s.one);
+  const double running = std::ceil(point.batch_limit / s.one.layout.data);
+  if (running >= 1.0 && running < s.options.scheduler->max_running)
+    s.options.scheduler->max_running = static_cast<int>(running);
+  return s;
+}
+
+simulated_load load_of_plan(const pm::plan_request& q) {
+  simulated_load l;
+  l.generated = pm::workload_of(q.load, 1);
+  l.typical_tokens = q.load.input_tokens + q.load.output_tokens;
+  return l;
+}
+
+service_check check_of_point(const planned& p, const pm::plan_point& point,
+                             const std::optional<simulated_load>& given) {
+  service_check c;
+  simulated_service s = service_of(p, point);
+  const pm::serving_estimate& closed = point.serving;
+  simulated_load l = given ? *given : load_of_plan(p.request);
+  if (given) {
+    c.description = given->description;
+  } else {
+    const auto& load = p.request.load;
+    double run = 0.0, in_flight = 0.0;
+    if (load.is_closed()) {
+      in_flight = load.concurrency();
+      run = std::get<pm::closed_loop>(load.arrivals).requests.value_or(0.0);
+    } else {
+      in_flight = load.rate().value() * closed.e2e.value();
+    }
+    set_length(s, l, run, in_flight, c);
+  }
+  const auto value = [&](std::string_view key) -> std::optional<double> {
+    if (key == "ttft_s") return closed.ttft.value();
+    if (key == "itl_s") return closed.itl.value();
+    if (key == "output_tokens_per_s") return point.output_rate.value();
+    if (closed.ttft_distribution.size() == 0) return {};
+    if (key == "ttft_p99_s") return closed.ttft_distribution.quantile(0.99).value();
+    if (key == "itl_p99_s") return closed.itl_distribution.quantile(0.99).value();
+    return {};
+  };
+  simulate_into(c, [&] {
+    const pm::calibrated* policy = policy_of(p, point.accelerator, point.serving_engine);
+    compare(c, s, run_simulation(s, l, 1, policy), value);
+  });
+  return c;
+}
+
+/// "row 2: TTFT p99 1.2 s (+31 %), ITL 20 ms (-17 %)"; "" where all are near.
+std::string deviations_text(const plan_check& c) {
+  std::string text;
+  for (const checked_figure& f : c.check.figures) {
+    if (std::fabs(f.ratio() - 1.0) <= notable_deviation) continue;
+    text += cat(text.empty() ? "" : ", ", f.label, " ", figure_text(f, f.simulation), " (",
+                signed_percent(f.ratio() - 1.0), ")");
+  }
+  return text.empty() ? "" : cat("row ", c.row + 1, ": ", text);
+}
+
+}  // namespace
+
+service_check check_of_serving(const json& object, const given_profile* profile,
+                               const outcome<>& closed_form) {
+  service_check c;
+  const request asked(find_query("serving"), object, profile);
+  if (!closed_form.feasible) {
+    c.reason = closed_form.reason;
+    return c;
+  }
+  const auto value = [&](std::string_view key) -> std::optional<double> {
+    for (const auto& one : closed_form.results) {
+      if (key == one.key) return value_in(closed_form, one);
+    }
+    return {};
+  };
+  simulate_into(c, [&] {
+    const json simulated = simulated_request_of(object, asked, c);
+    const query& simulate = find_query("simulate");
+    const request r(simulate, simulated, profile);
+    inputs<double> in(r);
+    simulated_load l = simulated_load_of(in);
+    simulated_service s = simulated_service_of(in);
+    const double in_flight = value("requests_per_s").value_or(0.0) * value("e2e_s").value_or(0.0);
+    set_length(s, l, asked.number("requests"), in_flight, c);
+    const auto calibration = calibration_of_request(simulate, r, mode_in(object));
+    std::optional<pm::calibrated> policy;
+    if (calibration) policy = calibration_over(*calibration, in);
+    compare(c, s, run_simulation(s, l, 1, policy ? &*policy : nullptr), value);
+  });
+  return c;
+}
+
+json check_json(const service_check& c) {
+  json out = {{"requests", c.description}};
+  for (const checked_figure& f : c.figures) {
+    out[f.key] = {{"closed_form", number_json(f.key, f.closed_form)},
+                  {"simulation", number_json(f.key, f.simulation)},
+                  {"ratio", number_json(f.key, f.ratio())}};
+  }
+  if (!c.left_out.empty()) out["not_simulated"] = c.left_out;
+  if (!c.reason.empty()) out["reason"] = c.reason;
+  return out;
+}
+
+std::string check_text(const service_check& c) {
+  if (!c.reason.empty()) return wrapped(cat("Check: no simulation: ", c.reason, "."), 0);
+  table_rows rows = {{"", "closed form", "simulation", "ratio"}};
+  const checked_figure* worst = nullptr;
+  for (const checked_figure& f : c.figures) {
+    rows.push_back({f.label, figure_text(f, f.closed_form), figure_text(f, f.simulation),
+                    fixed(f.ratio(), 3)});
+    const auto size = [](const checked_figure& x) { return std::fabs(std::log(x.ratio())); };
+    if (f.ratio() > 0.0 && (worst == nullptr || size(f) > size(*worst))) worst = &f;
+  }
+  std::string s = cat("Check by simulation, ", c.description);
+  if (worst != nullptr)
+    s += cat(": largest deviation ", signed_percent(worst->ratio() - 1.0), " (", worst->label, ")");
+  const auto own = [](const std::string& k) { return k; };
+  const std::string left_out =
+      c.left_out.empty() ? "" : wrapped(cat("Not simulated: ", listed(c.left_out, own), "."), 0);
+  return wrapped(s + ".", 0) + left_out + table(rows, "lr");
+}
+
+void add_load_of_trace(json& request, const simulated_load& load) {
+  const auto& requests = load.trace->workload.requests;
+  std::vector<double> input, output;
+  double first = HUGE_VAL, last = 0.0;
+  for (const pm::trace_request& r : requests) {
+    input.push_back(r.input_tokens);
+    output.push_back(r.output_tokens);
+    first = std::min(first, r.arrival_s);
+    last = std::max(last, r.arrival_s);
+  }
+  const auto add = [&](const char* key, const std::vector<double>& lengths, const char* cv) {
+    const pm::length_statistics of = pm::length_statistics_of(lengths);
+    if (!request.contains(key)) request[key] = number_json(key, of.mean);
+    if (!request.contains(cv)) request[cv] = number_json(cv, of.cv);
+  };
+  add("input_tokens", input, "input_cv");
+  add("output_tokens", output, "output_cv");
+  if (request.contains("concurrency") || request.contains("requests_per_s")) return;
+  if (!(last > first)) {
+    throw error(code::missing_key,
+                "concurrency is missing; plan needs it: the trace has no arrival times");
+  }
+  const double rate = static_cast<double>(requests.size() - 1) / (last - first);
+  request["requests_per_s"] = number_json("requests_per_s", rate);
+}
+
+std::vector<plan_check> checks_of_plan(const planned& p,
+                                       const std::optional<simulated_load>& load) {
+  std::vector<plan_check> checks;
+  for (const std::size_t row : distinct_rows(p)) {
+    if (checks.size() == most_rows) break;
+    checks.push_back({row, check_of_point(p, p.result.frontier[row], load)});
+  }
+  return checks;
+}
+
+json plan_checks_json(const std::vector<plan_check>& checks) {
+  json out = json::array();
+  for (const plan_check& c : checks) {
+    json one = {{"row", c.row + 1}};
+    one.update(check_json(c.check));
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+std::string plan_checks_text(const std::vector<plan_check>& checks) {
+  if (checks.empty()) return "";
+  table_rows rows;
+  std::string deviations, not_simulated;
+  for (const plan_check& c : checks) {
+    const std::string text = deviations_text(c);
+    if (!text.empty()) deviations += wrapped(text, 2);
+    if (!c.check.reason.empty())
+      not_simulated +=
+          wrapped(cat("Row ", c.row + 1, " is not simulated: ", c.check.reason, "."), 0);
+    if (c.check.figures.empty()) continue;
+    if (rows.empty()) {
+      rows.push_back({"row"});
+      for (const checked_figure& f : c.check.figures) rows[0].push_back(f.label);
+    }
+    rows.push_back({cat(c.row + 1)});
+    for (const checked_figure& f : c.check.figures)
+      rows.back().push_back(cat(figure_text(f, f.simulation), " x", fixed(f.ratio(), 2)));
+  }
+  const std::string what =
+      cat("Simulated, ", checks.front().check.description, "; x: simulation over closed form");
+  if (rows.empty()) return not_simulated;
+  std::string s = wrapped(cat(what, deviations.empty() ? ". All are within 15 %." : "."), 0);
+  s += table(rows, "r") + not_simulated;
+  return deviations.empty() ? s : cat(s, "More than 15 % from the closed form:\n", deviations);
+}
+
+}  // namespace napkin

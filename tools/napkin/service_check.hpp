@@ -1,0 +1,59 @@
+// Closed form and simulation of the same service, side by side.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "planning.hpp"
+#include "simulation.hpp"
+
+namespace napkin {
+
+/// One figure by closed form and by simulation.
+struct checked_figure {
+  std::string key{};
+  std::string label{};
+  perfmodel::unit_exponents unit{};
+  double closed_form = 0.0;
+  double simulation = 0.0;
+
+  double ratio() const { return closed_form > 0.0 ? simulation / closed_form : 1.0; }
+};
+
+/// Simulation of a service that a closed form predicts. In steady state the begin and the end of
+/// the simulation are not counted.
+struct service_check {
+  std::string description{};  ///< "2000 requests, 1500 of them counted"
+  std::vector<checked_figure> figures{};
+  std::vector<std::string> left_out{};  ///< given keys that the simulation does not have
+  std::string reason{};                 ///< why there is no simulation; else ""
+};
+
+/// Deviation from which a check of a plan reports a figure.
+inline constexpr double notable_deviation = 0.15;
+
+/// Check of a `serving` request, given its result.
+service_check check_of_serving(const json& object, const given_profile* profile,
+                               const outcome<>& closed_form);
+json check_json(const service_check& c);
+/// Table of closed form, simulation and their ratio.
+std::string check_text(const service_check& c);
+
+/// Check of one row of a plan.
+struct plan_check {
+  std::size_t row = 0;  ///< from 0
+  service_check check{};
+};
+/// Adds the mean lengths, their variation and the mean rate of a trace to a `plan` request, where
+/// it has none. Throws missing_key where the trace has no arrival times.
+void add_load_of_trace(json& request, const simulated_load& load);
+/// Checks of the first rows of a plan under its load, or under a given one.
+std::vector<plan_check> checks_of_plan(const planned& p,
+                                       const std::optional<simulated_load>& load = {});
+json plan_checks_json(const std::vector<plan_check>& checks);
+/// Table of the checked rows, and a sentence that names the figures that differ by more than
+/// `notable_deviation`.
+std::string plan_checks_text(const std::vector<plan_check>& checks);
+
+}  // namespace napkin
