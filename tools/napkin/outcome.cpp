@@ -50,6 +50,7 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     const auto time = perfmodel::duration<>::from_value(r.value);
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
+      if (bound.least_ttft) note.bounds.back().value = *bound.least_ttft;
       calibration of_prefills = c;
       of_prefills.kinds.kind_of_all_reduces = answer.prefill_collectives;
       of_prefills.kinds.kind_of_attention =
@@ -62,11 +63,15 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
       note.first_token = perfmodel::range_of(time, widths.first_token);
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
+      if (key == "itl_s" && bound.least_itl) note.bounds.back().value = *bound.least_itl;
       const double kernels = answer.log_sigma.value_or(stands_on.log_sigma());
       const double tokens = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
       note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
     }
   }
+  if (bound.least_e2e)
+    note.bounds.push_back({"bound_e2e_s", "bound", *bound.least_e2e,
+                           perfmodel::exponents_of<perfmodel::duration<>>()});
   answer.calibrated = std::move(note);
 }
 

@@ -62,6 +62,8 @@ struct outcome {
   std::optional<perfmodel::achieved_rates> work{};
   /// Least ITL of a service: the bound of a decode step of one sequence, in s.
   std::optional<double> least_itl{};
+  /// Least TTFT of a service: the bound of the prefill of one prompt; and of a whole request.
+  std::optional<double> least_ttft{}, least_e2e{};
   std::string conclusion{};                     ///< sentences in front of the text, a line each
   std::optional<calibrated_note> calibrated{};  ///< note of a calibrated result
   json facts = json::object();                  ///< further JSON facts, by key

@@ -141,12 +141,13 @@ namespace {
 void add_calibration(table_rows& rows, std::string_view key, const calibrated_note& note) {
   const bool first_token = key == "ttft_s";
   const bool main = key == "time_s" || key == "itl_s";
+  const std::string_view bound = main             ? "bound_time_s"
+                                 : first_token    ? "bound_ttft_s"
+                                 : key == "e2e_s" ? "bound_e2e_s"
+                                                  : "";
+  for (const auto& b : note.bounds)
+    if (b.key == bound) rows.push_back({"  bound", value_text(b.value, b.unit)});
   if (!first_token && !main) return;
-  for (const auto& b : note.bounds) {
-    if ((std::string_view(b.key) == "bound_ttft_s") == first_token) {
-      rows.push_back({"  bound", value_text(b.value, b.unit)});
-    }
-  }
   const pm::time_range& r = first_token ? *note.first_token : note.range;
   rows.push_back({"  80 % interval", value_text(r.low.value(), in_seconds) + " to " +
                                          value_text(r.high.value(), in_seconds)});

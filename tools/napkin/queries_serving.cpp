@@ -1,4 +1,5 @@
 // Serving: latencies under load, their distributions, and throughput.
+#include <algorithm>
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/units/text.hpp>
@@ -84,6 +85,7 @@ struct serving {
                              "its groups"});
       }
       note_sums(out, d, d, share, s.batch, mode);
+      note_least(out, s, share);
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
@@ -100,7 +102,10 @@ struct serving {
     outcome<T> out =
         answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
     note_speculation(out, in);
-    if (out.least_itl) *out.least_itl /= drafts->length + 1;  // all drafts accepted
+    if (out.least_itl) {
+      *out.least_itl /= drafts->length + 1;  // all drafts accepted
+      note_least_request(out, share);
+    }
     return out;
   }
 
@@ -120,6 +125,7 @@ struct serving {
     out.add("balanced_ratio", "prefill replicas per decode replica (balanced)", s.balanced_ratio);
     note_sums(out, d.decode.deployment, d.prefill.deployment, l, T(s.batch / d.decode.replicas),
               mode);
+    note_least(out, s, l);
     add_reservation(out, memory_budget_of(d.decode.deployment));
     add_hits(out, d.prefill.deployment, l);
     note_link(out, in, d);
@@ -178,6 +184,21 @@ struct serving {
       const pm::iteration one{.batch = 1.0, .context = l.input_tokens};
       out.least_itl = pm::step_bound(decodes, one).time.value();
     }
+  }
+
+  /// Least TTFT (one unloaded prefill) and, with the least ITL, of a whole request.
+  template <pm::Scalar T, class S>
+  static void note_least(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {
+    if constexpr (std::same_as<T, double>) {
+      if (!out.least_itl) return;
+      out.least_ttft = s.prefill.time.value();
+      note_least_request(out, l);
+    }
+  }
+  template <pm::Scalar T>
+  static void note_least_request(outcome<T>& out, const pm::basic_service_load<T>& l) {
+    if constexpr (std::same_as<T, double>)
+      out.least_e2e = *out.least_ttft + std::max(0.0, l.output_tokens - 1.0) * *out.least_itl;
   }
 
   /// Prefix-cache hits of shared prefixes.

@@ -163,7 +163,7 @@ std::string head_text(const outcome<>& answer) {
               " (sigma ",
               share_text(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
       for (const auto& b : note.bounds) {
-        if ((std::string_view(b.key) == "bound_ttft_s") != first) continue;
+        if (std::string_view(b.key) != (first ? "bound_ttft_s" : "bound_time_s")) continue;
         line += cat("; bound ", time_text(b.value), ", ", share_text(b.value / r.value), " of it");
       }
     } else {
