@@ -1,6 +1,9 @@
 // Conservation of requests, tokens, cache and time in simulated services, over random workloads.
+#include <algorithm>
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <sstream>

@@ -2,6 +2,7 @@
 // A, B and C are prompts of 1000 tokens that arrive together.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
+#include <cstdint>
 #include <perfmodel/engine/cuda_graphs.hpp>
 #include <tuple>
 

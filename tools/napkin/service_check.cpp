@@ -16,6 +16,7 @@ namespace pm = perfmodel;
 
 constexpr std::size_t most_rows = 3;
 constexpr double most_requests = 200000.0;
+constexpr double least_variation = 0.05;  ///< variation of lengths without a stated one
 
 /// The scheduler of a simulation that a scheduling policy of `serving` stands for.
 const char* scheduler_for(std::string_view policy) {
@@ -49,6 +50,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   for (const auto& [name, v] : object.items()) {
     if (!translate(out, name, v)) c.left_out.push_back(name);
   }
+  // Prompts near the token budget run in chunks, or none would ever join the decodes.
+  if (r.number("input_tokens") > 4096.0) out["chunked_prefill"] = true;
+  // Real lengths differ a little: requests of equal length would end in the same step for ever.
+  if (!out.contains("input_cv")) out["input_cv"] = least_variation;
+  if (!out.contains("output_cv")) out["output_cv"] = least_variation;
   if (r.has("concurrency")) out["concurrency"] = std::lround(r.number("concurrency"));
   if (out.contains("shared_tokens") && out.contains("prefix_hit")) {
     out.erase("prefix_hit");

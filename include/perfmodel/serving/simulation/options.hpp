@@ -5,7 +5,7 @@
 #include <functional>
 #include <optional>
 #include <perfmodel/core/estimate.hpp>
-#include <perfmodel/serving/simulation/frontend.hpp>
+#include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/serving/simulation/scheduler.hpp>
 #include <perfmodel/serving/simulation/statistics.hpp>
 #include <perfmodel/serving/speculation.hpp>

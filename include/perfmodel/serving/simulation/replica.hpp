@@ -4,9 +4,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <perfmodel/serving/simulation/frontend.hpp>
-#include <perfmodel/serving/simulation/histogram.hpp>
 #include <perfmodel/serving/simulation/random.hpp>
+#include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/serving/simulation/statistics.hpp>
 #include <perfmodel/serving/simulation/step_flight.hpp>
 #include <perfmodel/serving/simulation/tier_fetches.hpp>

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <optional>
 #include <perfmodel/engine/engine.hpp>
-#include <perfmodel/serving/simulation/frontend.hpp>
+#include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <string_view>
 
@@ -152,7 +152,7 @@ inline scheduler_settings scheduler_of(const deployment& d) {
 }
 
 /// Front end of an engine.
-/// Source: chosen on services of InferenceX (closed loops on H200 and B200), by hand and not by a fit:
+/// Source: chosen by hand on published services, not by a fit:
 /// docs/validation/simulated_runs.md.
 constexpr frontend_time frontend_of(engine e) {
   switch (e) {

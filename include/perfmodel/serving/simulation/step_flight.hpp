@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
-#include <perfmodel/serving/simulation/frontend.hpp>
+#include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/serving/simulation/step_planner.hpp>
 #include <perfmodel/serving/simulation/step_prices.hpp>
 #include <vector>

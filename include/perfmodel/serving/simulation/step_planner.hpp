@@ -145,13 +145,18 @@ class step_planner : public engine_group {
   }
   void plan_trtllm(int decodes, std::vector<prefill_chunk>& out) {
     const bool whole = settings_.capacity == capacity_policy::guaranteed_no_evict;
-    while (!waiting_.empty() && running_ < max_running_) {
+    // Micro-batches of a pipeline share the queue: each takes what its step has tokens for.
+    std::int64_t pending = 0;
+    for (const int e : prefilling_) pending += remaining(e);
+    while (!waiting_.empty() && running_ < max_running_ &&
+           (peers_.empty() || pending < settings_.token_budget)) {
       const simulated_sequence& s = sequences_[waiting_.front()];
       const int entry = waiting_.front();
       const std::int64_t tokens =
           whole ? s.request.input_tokens + std::int64_t{s.request.output_tokens} : s.target;
       if (!admit(prefix_of(s), tokens + drafted_, 0)) break;
       prefilling_.push_back(entry);
+      pending += remaining(entry);
     }
     if (prefilling_.empty() || waits_for_batch(decodes)) return;
     int budget = settings_.token_budget - decodes * sequence_tokens();
