@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Bring your own accelerator: files, --set, --price; what they change, and what they refuse.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

@@ -2,6 +2,7 @@
 # Numbers that are known from elsewhere: data sheets, textbooks, a calculation by hand. Times here are
 # bounds; calibrated.sh has the others.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 
 # Ridge points: dense peak over bandwidth of the makers' sheets.
 ask ridge flop_per_byte 295.2 0.2 --accelerator h100_sxm --format bf16

@@ -2,6 +2,7 @@
 # calibrate_service.sh <napkin> <source folder>: runs of one's own service in, an engine's parameters out.
 # shellcheck disable=SC2154
 . "$(dirname "$0")/lib.bash"
+closed_forms
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

@@ -3,6 +3,7 @@
 # kv_capacity and plan changes a number of the answer, is refused, or is named in the answer as left out. What does
 # neither is listed below, with the reason why that is meant.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

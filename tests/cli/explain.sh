@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # The derivation shows the number that the query answers, where each input comes from, and every step.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 
 same() { # <query> <arguments...>: `result` of the derivation is the answer, to the last digit.
   local answer derivation

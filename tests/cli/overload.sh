@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Infeasible answers say so first and in words: overload, its largest sustainable rate, and what does not fit.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 
 chat=(--model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --engine vllm --input_tokens 2000 --output_tokens 500)
 first_line() { head -n 1 <<<"$1"; }

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Pools of serving have plan's default link: the fabric where it joins them, else the link to the host.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 

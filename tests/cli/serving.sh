@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # A service under load: what hangs together in one answer, and what changes the answer which way.
 . "$(dirname "$0")/lib.bash"
+closed_forms
 
 llama=(serving --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --input_tokens 2048
   --output_tokens 512)

@@ -107,10 +107,6 @@ void simulate_into(service_check& c, const Simulate& run) {
   try {
     run();
   } catch (const pm::error& e) {
-    const bool is_unsuited = e.code() == error_code::infeasible ||
-                             e.code() == error_code::inconsistent ||
-                             e.code() == error_code::out_of_range;
-    if (!is_unsuited) throw;
     const std::string_view text = e.what(), function = "simulate: ";
     c.reason = text.substr(text.starts_with(function) ? function.size() : 0);
   }
@@ -256,7 +252,6 @@ void scale(pm::time_range& range, double factor) {
 
 void simulate_instead(outcome<>& closed_form, const json& object, const given_profile* profile) {
   const request r(find_query("serving"), object, profile);
-  closed_form.facts["method"] = "closed_form";
   if (!wants_simulation(r, closed_form)) return;
   const service_check c = check_of_serving(object, profile, closed_form);
   if (!c.reason.empty() || !c.left_out.empty()) {
