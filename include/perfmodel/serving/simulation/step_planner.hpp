@@ -44,6 +44,14 @@ class step_planner : public engine_group {
     s.computed += tokens;
     if (settings_.kind == scheduler_kind::vllm) publish_computed(entry, s.computed);
   }
+  /// Throws out_of_range for a prefill that no step can run: it is not divided, and too long.
+  void require_whole_prefill(int tokens) const {
+    if (settings_.chunked_prefill || tokens <= settings_.token_budget) return;
+    throw error(error_code::out_of_range, "simulate: input_tokens is " + std::to_string(tokens) +
+                                              "; allowed: at most token_budget (" +
+                                              std::to_string(settings_.token_budget) +
+                                              ") without chunked prefill");
+  }
   void continue_prefills(int& budget, int cap, std::vector<prefill_chunk>& out) {
     // A prefill that the cache has no room for preempts those after it.
     for (std::size_t i = 0; i < prefilling_.size() && budget > 0; ++i) {
@@ -68,6 +76,7 @@ class step_planner : public engine_group {
       simulated_sequence& s = sequences_[waiting_.front()];
       const cached_prefix p = prefix_of(s);
       int n = s.target - p.tokens;
+      require_whole_prefill(n);
       if (!settings_.chunked_prefill && n > budget) return;
       if (cap > 0) n = std::min(n, cap);
       n = std::min(n, budget);
@@ -146,11 +155,7 @@ class step_planner : public engine_group {
     const bool whole = settings_.capacity == capacity_policy::guaranteed_no_evict;
     while (!waiting_.empty() && running_ < max_running_) {
       const simulated_sequence& s = sequences_[waiting_.front()];
-      if (!settings_.chunked_prefill && s.target > settings_.token_budget)
-        throw error(error_code::out_of_range,
-                    "simulate: input_tokens is " + std::to_string(s.target) +
-                        "; allowed: at most token_budget (" +
-                        std::to_string(settings_.token_budget) + ") without chunked prefill");
+      require_whole_prefill(s.target);
       const int entry = waiting_.front();
       const std::int64_t tokens =
           whole ? s.request.input_tokens + std::int64_t{s.request.output_tokens} : s.target;
