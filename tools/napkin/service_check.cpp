@@ -7,6 +7,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "output.hpp"
 
 namespace napkin {
 
@@ -50,10 +51,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
     if (!translate(out, name, v)) c.left_out.push_back(name);
   }
   if (r.has("concurrency")) out["concurrency"] = std::lround(r.number("concurrency"));
-  if (out.contains("shared_tokens") && out.contains("prefix_hit")) {
-    out.erase("prefix_hit");
-    c.left_out.emplace_back("prefix_hit");
-  }
+  const auto leave_out = [&](const char* name) {
+    if (out.erase(name) > 0) c.left_out.emplace_back(name);
+  };
+  if (out.contains("shared_tokens")) leave_out("prefix_hit");
+  if (!out.contains("host_cache_bytes")) leave_out("host_link_bytes_per_s");
   return out;
 }
 
@@ -105,8 +107,7 @@ void simulate_into(service_check& c, const Simulate& run) {
                              e.code() == error_code::inconsistent ||
                              e.code() == error_code::out_of_range;
     if (!is_unsuited) throw;
-    const std::string_view text = e.what(), function = "simulate: ";
-    c.reason = text.substr(text.starts_with(function) ? function.size() : 0);
+    c.reason = message_of(e);
   }
 }
 
