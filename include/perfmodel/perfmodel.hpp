@@ -9,6 +9,7 @@
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/parallel/link_cost.hpp>
 
+#include <perfmodel/engine/cuda_graphs.hpp>
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/explain/predict.hpp>

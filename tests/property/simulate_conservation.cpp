@@ -2,7 +2,7 @@
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdio>
-#include <set>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <sstream>
 
 #include "support/random.hpp"
@@ -101,7 +101,7 @@ pm::scheduler_settings draw_scheduler(random_numbers& r, int drafted, int longes
   if (coin(r, 0.2)) s.prefix_caching = false;
   if (coin(r, 0.2) && s.kind == pm::scheduler_kind::sglang) s.extra_steps = between(r, 0, 3);
   s.token_budget = static_cast<int>(r.log_uniform(64.0, 4096.0));
-  if (!s.chunked_prefill) s.token_budget = std::max(s.token_budget, longest);
+  if (!s.chunked_prefill) s.token_budget = std::max(s.token_budget, longest - 120);
   s.max_running = std::min(between(r, 1, 48), s.token_budget / (1 + drafted));
   if (coin(r, 0.2)) s.long_prefill_threshold = between(r, 16, 200);
   if (coin(r, 0.2)) s.watermark = r.uniform(0.0, 0.2);
@@ -408,6 +408,133 @@ TEST_CASE("conservation over random workloads", "[simulate][long]") {
   std::printf("%d workloads, %lld engine steps, %lld preemptions\n", workloads,
               static_cast<long long>(steps), static_cast<long long>(preemptions));
   CHECK(preemptions > 1000);
+}
+
+// Runs with a known result.
+
+TEST_CASE("a request alone is its prefill steps and its decode steps", "[simulate]") {
+  random_numbers r(5);
+  for (int i = 0; i < 2000; ++i) {
+    const int input = between(r, 1, 5000), output = between(r, 1, 300);
+    pm::scheduler_settings c = *pm::schedulers::all[std::size_t(between(r, 0, 5))];
+    const int unit = c.kind == pm::scheduler_kind::trtllm ? c.chunk_unit : 1;
+    c.chunked_prefill = c.chunked_prefill || coin(r);
+    c.token_budget = c.chunked_prefill ? unit * between(r, 1, 100) : 8192;
+    c.asynchronous = coin(r);
+    c.prefill_overhead = r.uniform(1.0, 1.3);
+    scenario s;
+    s.deployment = small_deployment(1, between(r, 1, 3));
+    const int requests = between(r, 1, 4);
+    s.workload = {.requests = requests,
+                  .input = pm::length_distribution::fixed(input),
+                  .output = pm::length_distribution::fixed(output),
+                  .arrivals = pm::closed_clients{.concurrency = 1}};
+    s.options.scheduler = c;
+    s.options.cache_tokens = 1 << 20;
+    s.options.frontend = pm::frontend_time{};
+    const run x = run_of(s);
+    double prefill = 0.0, decode = 0.0;
+    for (int past = 0, n = 0; past < input; past += n) {
+      n = std::min(input - past, c.token_budget);
+      prefill += c.prefill_overhead * s.policy.time(0.0, 1.0, n, past);
+    }
+    for (int k = 0; k + 1 < output; ++k) decode += s.policy.time(1.0, input + k, 0.0, 0.0);
+    REQUIRE(x.done.size() == std::size_t(requests));
+    INFO(describe(s));
+    for (const pm::request_record& d : x.done) {
+      // A finished sequence runs one step more, which the next request shares.
+      if (c.extra_steps > 0 && d.index > 0) break;
+      CHECK(d.ttft == Catch::Approx(prefill).epsilon(1e-9));
+      CHECK(d.e2e == Catch::Approx(prefill + decode).epsilon(1e-9));
+      CHECK(std::abs(d.queueing) < 1e-9);
+    }
+    if (c.extra_steps == 0)
+      CHECK(x.result.makespan == Catch::Approx(requests * (prefill + decode)).epsilon(1e-9));
+  }
+}
+
+TEST_CASE("one client: the simulation is the sum of the policy's steps", "[simulate]") {
+  const pm::deployment d = small_deployment();
+  auto policy = pm::calibrated_for(d);
+  policy.engine.run_start = {};
+  pm::step_prices prices(d, policy);
+  pm::workload w{.requests = 5,
+                 .input = pm::length_distribution::fixed(3000.0),
+                 .output = pm::length_distribution::fixed(60.0),
+                 .arrivals = pm::closed_clients{.concurrency = 1}};
+  pm::simulation_options o;
+  o.scheduler = pm::schedulers::vllm_0_24;
+  o.scheduler->token_budget = 2048;
+  o.frontend = pm::frontend_time{};
+  const double factor = o.scheduler->prefill_overhead;
+  const double prefill =
+      factor * prices.step({.prefill_tokens = 2048.0, .prefills = 1.0}) +
+      factor * prices.step({.prefill_tokens = 952.0, .prefill_past = 2048.0, .prefills = 1.0});
+  double decode = 0.0;
+  for (int k = 0; k < 59; ++k) decode += prices.decode(1, 3000.0 + k);
+  const pm::simulation_result x = pm::simulate(d, w, policy, o);
+  CHECK(x.statistics.ttft.mean() == Catch::Approx(prefill).epsilon(1e-9));
+  CHECK(x.statistics.e2e.mean() == Catch::Approx(prefill + decode).epsilon(1e-9));
+}
+
+TEST_CASE("more replicas never take longer", "[simulate]") {
+  random_numbers r(6);
+  int later = 0, compared = 0;
+  for (int i = 0; i < 3000; ++i) {
+    scenario s = draw_scenario(r);
+    s.pools.reset();
+    s.options.scaling.reset();
+    s.options.speculate.reset();
+    s.options.scheduler->batching_wait_iterations = 0;  // fewer requests wait for more steps
+    s.options.router = one_of(r, {pm::routing::round_robin, pm::routing::least_loaded});
+    s.workload.arrivals = pm::all_at_once{};
+    s.workload.sessions.reset();
+    s.workload.shared.clear();
+    s.workload.prefix_hit = 0.0;
+    s.workload.input = pm::length_distribution::fixed(between(r, 1, 200));
+    s.workload.output = pm::length_distribution::fixed(between(r, 1, 80));
+    s.options.cache_tokens = 1 << 20;
+    double before = pm::request_source::never;
+    for (s.options.replicas = 1; s.options.replicas <= 4; ++s.options.replicas) {
+      const double makespan = run_of(s).result.makespan;
+      ++compared;
+      if (makespan > before * (1.0 + 1e-9)) {
+        ++later;
+        UNSCOPED_INFO(describe(s) << ": " << makespan << " after " << before);
+      }
+      before = makespan;
+    }
+  }
+  std::printf("%d of %d comparisons of replicas are later\n", later, compared);
+  CHECK(later == 0);
+}
+
+TEST_CASE("a session finds the blocks of the turn before it", "[simulate]") {
+  random_numbers r(7);
+  for (int i = 0; i < 500; ++i) {
+    scenario s;
+    const int input = between(r, 1, 300), output = between(r, 1, 100), added = between(r, 1, 80);
+    s.workload = {.requests = 5,
+                  .input = pm::length_distribution::fixed(input),
+                  .output = pm::length_distribution::fixed(output),
+                  .arrivals = pm::closed_clients{.concurrency = 1}};
+    s.workload.sessions = pm::conversations{.turns = pm::length_distribution::fixed(5.0),
+                                            .new_tokens = pm::length_distribution::fixed(added),
+                                            .think_time = 10.0};
+    s.options.scheduler = *pm::schedulers::all[std::size_t(between(r, 0, 4))];
+    s.options.scheduler->token_budget = 8192;
+    s.options.cache_tokens = 1 << 20;
+    const run x = run_of(s);
+    REQUIRE(x.done.size() == 5);
+    for (int turn = 0; turn < 5; ++turn) {
+      const int prompt = input + turn * (output + added);
+      // The last output token is not computed: the blocks of all others are cached.
+      const int before = turn == 0 ? 0 : prompt - added - 1;
+      INFO(describe(s) << " turn " << turn);
+      CHECK(x.done[std::size_t(turn)].input_tokens == prompt);
+      CHECK(x.done[std::size_t(turn)].cached_tokens == before / 16 * 16);
+    }
+  }
 }
 
 }  // namespace property_simulate_conservation

@@ -338,7 +338,7 @@ void check_serving(const query_command& c) {
   answer(
       c,
       [&](const json& r, const auto* profile) {
-        checked_service s{napkin::evaluate(c.asked(), r, profile), {}};
+        checked_service s{napkin::evaluate_closed_form(c.asked(), r, profile), {}};
         s.check = napkin::check_of_serving(r, profile, s.closed_form);
         return s;
       },

@@ -44,6 +44,11 @@ struct serving {
     append(draft_keys());
     append(pool_keys());
     append(target_keys());
+    k.push_back(word("method",
+                     "closed form, simulation, or auto: simulation for runs, arrival rates, up to "
+                     "2 requests and outputs under 64 tokens",
+                     {"auto", "closed_form", "simulation"})
+                    .otherwise("auto"));
     return k;
   }
 

@@ -159,6 +159,9 @@ const query& find_query(std::string_view name);
 /// query's keys, and may have query, id and mode. `profile` replaces the shipped one where it
 /// belongs to the request's accelerator.
 outcome<> evaluate(const query& asked, const json& object, const given_profile* profile = nullptr);
+/// The result without a simulation, which a derivation explains.
+outcome<> evaluate_closed_form(const query& asked, const json& object,
+                               const given_profile* profile = nullptr);
 explanation explanation_of(const query& asked, const json& object,
                            const given_profile* profile = nullptr);
 

@@ -28,7 +28,7 @@ const char* scheduler_for(std::string_view policy) {
 /// Adds a key of `serving` to a `simulate` request; returns whether the simulation has it.
 bool translate(json& to, const std::string& name, const json& v) {
   if (name == "query" || name == "id" || name == "limit_share" || name == "measured_s" ||
-      name == "requests")
+      name == "requests" || name == "method")
     return true;
   if (name == "scheduler") {
     to[name] = scheduler_for(v.get<std::string>());
@@ -225,6 +225,59 @@ service_check check_of_serving(const json& object, const given_profile* profile,
     compare(c, s, run_simulation(s, l, 1, policy ? &*policy : nullptr), value);
   });
   return c;
+}
+
+namespace {
+
+/// Output tokens from which the closed form of a closed loop agrees with the simulation
+/// (docs/laws/research/closed_forms.md).
+constexpr double closed_form_outputs = 64.0;
+
+bool wants_simulation(const request& r, const outcome<>& closed_form) {
+  const std::string_view method = r.text("method");
+  if (method != "auto") return method == "simulation";
+  if (!closed_form.calibrated || !closed_form.feasible) return false;
+  const bool is_steady_loop = r.has("concurrency") && !(r.number("requests") > 0.0);
+  return !is_steady_loop || r.number("concurrency") <= 2.0 ||
+         r.number("output_tokens") < closed_form_outputs;
+}
+
+void scale(pm::time_range& range, double factor) {
+  range.low = factor * range.low;
+  range.high = factor * range.high;
+}
+
+}  // namespace
+
+void simulate_instead(outcome<>& closed_form, const json& object, const given_profile* profile) {
+  const request r(find_query("serving"), object, profile);
+  closed_form.facts["method"] = "closed_form";
+  if (!wants_simulation(r, closed_form)) return;
+  const service_check c = check_of_serving(object, profile, closed_form);
+  if (!c.reason.empty() || !c.left_out.empty()) {
+    const auto own = [](const std::string& k) { return k; };
+    const std::string why = c.reason.empty() ? cat("not simulated: ", listed(c.left_out, own))
+                                             : cat("no simulation: ", c.reason);
+    closed_form.notes.push_back({"method", cat("closed form; ", why)});
+    return;
+  }
+  for (auto& result : closed_form.results) {
+    const auto at = std::find_if(c.figures.begin(), c.figures.end(),
+                                 [&](const checked_figure& f) { return f.key == result.key; });
+    if (at == c.figures.end()) continue;
+    if (closed_form.calibrated && at->closed_form > 0.0) {
+      if (at->key == "itl_s") scale(closed_form.calibrated->range, at->ratio());
+      if (at->key == "ttft_s" && closed_form.calibrated->first_token)
+        scale(*closed_form.calibrated->first_token, at->ratio());
+      if (at->key == "itl_s" && closed_form.facts.contains("measured_over_predicted"))
+        closed_form.facts["measured_over_predicted"] =
+            number_json("measured_s",
+                        closed_form.facts["measured_over_predicted"].get<double>() / at->ratio());
+    }
+    result.value = at->simulation;
+  }
+  closed_form.facts["method"] = "simulation";
+  closed_form.notes.push_back({"method", cat("simulation, ", c.description)});
 }
 
 json check_json(const service_check& c) {

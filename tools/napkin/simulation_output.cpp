@@ -16,7 +16,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-std::string time_text(double seconds) {
+std::string duration_text(double seconds) {
   return pm::to_string(seconds, pm::exponents_of<pm::duration<>>(), 4);
 }
 std::string short_number(double x, int digits = 4) {
@@ -54,10 +54,10 @@ std::string conclusion_of(const simulation& s) {
   const auto value = [&](std::string_view key) { return figure(s, key).value; };
   std::string text =
       cat(s.load.description, " on ", service_text(s), ", scheduler ",
-          s.service.options.scheduler->name, ": mean TTFT ", time_text(value("ttft_s")), " (p99 ",
-          time_text(value("ttft_p99_s")), "), mean ITL ", time_text(value("itl_s")), ", ",
+          s.service.options.scheduler->name, ": mean TTFT ", duration_text(value("ttft_s")), " (p99 ",
+          duration_text(value("ttft_p99_s")), "), mean ITL ", duration_text(value("itl_s")), ", ",
           short_number(value("output_tokens_per_s")), " tok/s, makespan ",
-          time_text(value("makespan_s")), ".");
+          duration_text(value("makespan_s")), ".");
   const double offered = s.load.offered_requests_per_s, served = value("requests_per_s");
   if (offered > 0.0 && served < 0.9 * offered && value("queueing_p99_s") > value("queueing_p50_s"))
     text += cat(" Requests arrive at ", short_number(offered), " req/s and complete at ",
@@ -96,7 +96,7 @@ std::string latencies_text(const simulation& s) {
     std::vector<std::string> recorded = {"  measured"}, ratios = {"  simulated over measured"};
     for (const auto& [key, x] : measured) {
       if (!key.starts_with(cat(stem, "_"))) continue;
-      recorded.push_back(time_text(x));
+      recorded.push_back(duration_text(x));
       ratios.push_back(x > 0.0 ? fixed(figure(s, key).value / x, 3) : "-");
     }
     if (recorded.size() == 1) continue;
@@ -107,7 +107,7 @@ std::string latencies_text(const simulation& s) {
 }
 
 std::string interval_text(const pm::time_range& r) {
-  return cat(time_text(r.low.value()), " to ", time_text(r.high.value()));
+  return cat(duration_text(r.low.value()), " to ", duration_text(r.high.value()));
 }
 
 std::string figures_text(const simulation& s) {
@@ -163,7 +163,7 @@ std::string sparklines_text(const simulation& s) {
   constexpr std::size_t columns = 56;
   const timeline_columns t(s);
   if (t.from.size() < 2) return "";
-  std::string out = cat("over time, 0 to ", time_text(figure(s, "makespan_s").value), ":\n");
+  std::string out = cat("over time, 0 to ", duration_text(figure(s, "makespan_s").value), ":\n");
   const auto add = [&](std::string label, const std::vector<double>& values, double factor,
                        const char* unit) {
     label.resize(16, ' ');

@@ -353,7 +353,7 @@ json at_sustained_rate(const json& object, const outcome<>& answer) {
 }  // namespace
 
 json explain_json(const query& asked, const json& object, const given_profile* profile) {
-  const outcome<> answer = evaluate(asked, object, profile);
+  const outcome<> answer = evaluate_closed_form(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   const explanation e = explanation_of(asked, shown, profile);
   json out = {{"query", asked.name}};
@@ -368,7 +368,7 @@ json explain_json(const query& asked, const json& object, const given_profile* p
 
 std::string explain_text(const query& asked, const json& object, const given_profile* profile,
                          const explain_options& options) {
-  const outcome<> answer = evaluate(asked, object, profile);
+  const outcome<> answer = evaluate_closed_form(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   if (shown != object)
     return cat(conclusion_text(answer), "Breakdown at a sustainable rate:\n",

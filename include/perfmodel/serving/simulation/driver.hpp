@@ -212,6 +212,17 @@ inline std::int64_t cache_tokens_of(const deployment& d, double typical, int blo
   return static_cast<std::int64_t>(tokens) / block_tokens * block_tokens;
 }
 
+/// Throws inconsistent if a token budget is below the unit of its chunks.
+inline void require_chunks(const scheduler_settings& s) {
+  int unit = 1;
+  if (s.kind == scheduler_kind::sglang) unit = s.block_tokens;
+  if (s.kind == scheduler_kind::trtllm) unit = s.chunk_unit;
+  if (s.chunked_prefill && s.token_budget < unit)
+    throw error(error_code::inconsistent,
+                "simulate: scheduler.token_budget is " + std::to_string(s.token_budget) +
+                    "; allowed: at least one chunk of " + std::to_string(unit) + " tokens");
+}
+
 /// Settings of the replicas of a deployment.
 template <class Policy>
 replica_settings replica_settings_of(const deployment& d, const Policy& policy,
@@ -219,6 +230,7 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
   replica_settings s;
   s.scheduler = o.scheduler ? *o.scheduler : scheduler_of(d);
   require_valid(s.scheduler, "scheduler");
+  require_chunks(s.scheduler);
   s.groups = d.layout.data;
   s.stages = d.layout.pipeline;
   if (s.groups > 1 && s.stages > 1)

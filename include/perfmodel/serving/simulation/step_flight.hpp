@@ -34,9 +34,16 @@ struct replica_settings {
   int drafted_tokens = 0;            ///< drafted tokens per round, all candidates
 };
 
-/// Throws infeasible for a request that the cache of a group can never hold.
+/// Throws infeasible for a request that the cache of a group can never hold, and out_of_range for a
+/// prompt above the token budget without chunked prefill.
 inline void require_size(const replica_settings& settings, const simulated_request& r) {
   const scheduler_settings& s = settings.scheduler;
+  const bool has_budget = s.kind == scheduler_kind::vllm || s.kind == scheduler_kind::trtllm;
+  if (has_budget && !s.chunked_prefill && r.input_tokens > s.token_budget)
+    throw error(error_code::out_of_range,
+                "simulate: input_tokens is " + std::to_string(r.input_tokens) +
+                    "; allowed: at most token_budget (" + std::to_string(s.token_budget) +
+                    ") without chunked prefill");
   const std::int64_t tokens = std::int64_t{r.input_tokens} + r.output_tokens;
   std::int64_t needed = tokens;
   if (settings.drafted_tokens > 0) needed += settings.drafted_tokens + s.block_tokens;

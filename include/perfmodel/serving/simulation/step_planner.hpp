@@ -44,14 +44,6 @@ class step_planner : public engine_group {
     s.computed += tokens;
     if (settings_.kind == scheduler_kind::vllm) publish_computed(entry, s.computed);
   }
-  /// Throws out_of_range for a prefill that no step can run: it is not divided, and too long.
-  void require_whole_prefill(int tokens) const {
-    if (settings_.chunked_prefill || tokens <= settings_.token_budget) return;
-    throw error(error_code::out_of_range, "simulate: input_tokens is " + std::to_string(tokens) +
-                                              "; allowed: at most token_budget (" +
-                                              std::to_string(settings_.token_budget) +
-                                              ") without chunked prefill");
-  }
   void continue_prefills(int& budget, int cap, std::vector<prefill_chunk>& out) {
     // A prefill that the cache has no room for preempts those after it.
     for (std::size_t i = 0; i < prefilling_.size() && budget > 0; ++i) {
@@ -76,10 +68,10 @@ class step_planner : public engine_group {
       simulated_sequence& s = sequences_[waiting_.front()];
       const cached_prefix p = prefix_of(s);
       int n = s.target - p.tokens;
-      require_whole_prefill(n);
-      if (!settings_.chunked_prefill && n > budget) return;
+      const bool is_first = decodes == 0 && out.empty();  // a preempted one may exceed the budget
+      if (!settings_.chunked_prefill && n > budget && !is_first) return;
       if (cap > 0) n = std::min(n, cap);
-      n = std::min(n, budget);
+      if (settings_.chunked_prefill) n = std::min(n, budget);
       const int entry = waiting_.front();
       const int covered = settings_.full_prompt_check ? s.target : p.tokens + n;
       if (!admit(p, covered + drafted_, reserve)) return;
@@ -155,7 +147,6 @@ class step_planner : public engine_group {
     const bool whole = settings_.capacity == capacity_policy::guaranteed_no_evict;
     while (!waiting_.empty() && running_ < max_running_) {
       const simulated_sequence& s = sequences_[waiting_.front()];
-      require_whole_prefill(s.target);
       const int entry = waiting_.front();
       const std::int64_t tokens =
           whole ? s.request.input_tokens + std::int64_t{s.request.output_tokens} : s.target;
@@ -175,8 +166,9 @@ class step_planner : public engine_group {
       for (const int e : prefilling_) {
         if (budget <= 0 || taken >= places) break;
         int n = remaining(e);
-        if (n > budget) {
-          if (!settings_.chunked_prefill) break;
+        if (n > budget && !settings_.chunked_prefill) {
+          if (decodes > 0 || taken > 0) break;
+        } else if (n > budget) {
           n = budget / settings_.chunk_unit * settings_.chunk_unit;
           if (n == 0) break;
         }
