@@ -270,9 +270,8 @@ void simulate_instead(outcome<>& closed_form, const json& object, const given_pr
       if (at->key == "ttft_s" && closed_form.calibrated->first_token)
         scale(*closed_form.calibrated->first_token, at->ratio());
       if (at->key == "itl_s" && closed_form.facts.contains("measured_over_predicted"))
-        closed_form.facts["measured_over_predicted"] =
-            number_json("measured_s",
-                        closed_form.facts["measured_over_predicted"].get<double>() / at->ratio());
+        closed_form.facts["measured_over_predicted"] = number_json(
+            "measured_s", closed_form.facts["measured_over_predicted"].get<double>() / at->ratio());
     }
     result.value = at->simulation;
   }

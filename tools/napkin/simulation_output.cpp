@@ -54,10 +54,10 @@ std::string conclusion_of(const simulation& s) {
   const auto value = [&](std::string_view key) { return figure(s, key).value; };
   std::string text =
       cat(s.load.description, " on ", service_text(s), ", scheduler ",
-          s.service.options.scheduler->name, ": mean TTFT ", duration_text(value("ttft_s")), " (p99 ",
-          duration_text(value("ttft_p99_s")), "), mean ITL ", duration_text(value("itl_s")), ", ",
-          short_number(value("output_tokens_per_s")), " tok/s, makespan ",
-          duration_text(value("makespan_s")), ".");
+          s.service.options.scheduler->name, ": mean TTFT ", duration_text(value("ttft_s")),
+          " (p99 ", duration_text(value("ttft_p99_s")), "), mean ITL ",
+          duration_text(value("itl_s")), ", ", short_number(value("output_tokens_per_s")),
+          " tok/s, makespan ", duration_text(value("makespan_s")), ".");
   const double offered = s.load.offered_requests_per_s, served = value("requests_per_s");
   if (offered > 0.0 && served < 0.9 * offered && value("queueing_p99_s") > value("queueing_p50_s"))
     text += cat(" Requests arrive at ", short_number(offered), " req/s and complete at ",
