@@ -103,11 +103,13 @@ refuses 'PM-E004: input_tokens is missing' simulate --model llama_3_8b --gpu h10
 refuses 'PM-E031: give one of concurrency, requests_per_s and all_at_once' "${one[@]}" --concurrency 1 --qps 1
 refuses 'PM-E031: arrival_cv is a property of requests_per_s' "${one[@]}" --concurrency 1 --arrival_cv 2
 refuses 'PM-E004: turns is missing' "${one[@]}" --concurrency 1 --new_tokens 3
-refuses 'PM-E031: conservativeness is a setting of SGLang, and the scheduler is vllm-0.24' "${one[@]}" --concurrency 1 --conservativeness 0.5
+refuses 'PM-E031: scheduler is vllm-0.24; conservativeness is a setting of SGLang' "${one[@]}" --concurrency 1 --conservativeness 0.5
 refuses 'PM-E031: chunk_tokens is given, and the scheduler is static' "${one[@]}" --concurrency 1 --scheduler static --token_budget 100
 refuses 'PM-E014: scheduler is "vllm-9"; allowed: vllm-0.10' "${one[@]}" --concurrency 1 --scheduler vllm-9
+refuses 'PM-E010: input_tokens is 1000; allowed: at most token_budget (512) without chunked prefill' "${one[@]}" --concurrency 1 \
+  --chunked_prefill false --token_budget 512
 refuses 'PM-E004: max_replicas is missing' "${one[@]}" --concurrency 1 --start_up_s 3
-refuses 'PM-E031: replicas is a fixed number' "${one[@]}" --concurrency 1 --replicas 2 --max_replicas 3
+refuses 'PM-E031: replicas is a fixed number of replicas; with autoscaling give max_replicas' "${one[@]}" --concurrency 1 --replicas 2 --max_replicas 3
 refuses 'PM-E004: host_cache_bytes is missing' "${one[@]}" --concurrency 1 --disk_cache_bytes 1GB
 refuses 'PM-E031: shared_tokens is 1000 and input_tokens is 1000' "${one[@]}" --concurrency 1 --shared_tokens 1000
 refuses 'PM-E010: requests is 0' "${one[@]}" --concurrency 1 --requests 0
@@ -162,9 +164,11 @@ line='{"query":"simulate","model":"llama_3_8b","accelerator":"h100_sxm","engine"
 # Closed form and simulation side by side.
 check=$("$napkin" serving "${one[@]:1}" --concurrency 32 --check --json)
 [[ $check == *'"check":{'*'"ttft_s":{"closed_form":'*',"simulation":'*'"ratio":'* ]] || fail "no check: $check"
-[[ $check == "$("$napkin" serving "${one[@]:1}" --concurrency 32 --json | sed 's/}$//')"* ]] || fail 'a check changes the answer'
+[[ $check == "$("$napkin" serving "${one[@]:1}" --concurrency 32 --method closed_form --json | sed 's/}$//')"* ]] || fail 'a check changes the answer'
 "$napkin" serving "${one[@]:1}" --qps 4 --scheduler prefill_first --stream_interval 4 --check | grep -q '^Not simulated: stream_interval' || fail 'a check does not say what it leaves out'
 "$napkin" serving "${one[@]:1}" --concurrency 16 --requests 160 --check | grep -q '^Check by simulation, a run of 160 requests' || fail 'the check of a run'
+"$napkin" serving "${one[@]:1}" --concurrency 16 --preemption swap --host_link_bytes_per_s 20GB/s --check |
+  grep -q '^Not simulated: preemption, host_link_bytes_per_s' || fail 'a check does not leave out swapping'
 plan=$("$napkin" plan --model llama_3_8b --gpu h100 --gpus 1 --isl 1000 --osl 100 --users 16 --itl 50ms --check --json)
 [[ $plan == *'"checks":[{'*'"row":1'* ]] || fail "no checks of a plan: $plan"
 "$napkin" plan --model llama_3_8b --gpu h100 --gpus 1 --isl 1000 --osl 100 --users 16 --itl 50ms --check | grep -q '^Simulated, ' || fail 'no check in the text of a plan'

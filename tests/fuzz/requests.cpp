@@ -82,6 +82,7 @@ std::string random_request(random_source& random) {
   if (request["query"] == "simulate") {  // a run takes a microsecond a request
     request["requests"] = static_cast<int>(random() % 200) + 1;
     request["seeds"] = 1;
+    if (request.contains("chunk_tokens")) request["chunk_tokens"] = 2048;
   }
   if (chance(random, 0.2)) request["mode"] = chance(random, 0.5) ? "bound" : "calibrated";
   return request.dump(-1, ' ', false, json::error_handler_t::replace);

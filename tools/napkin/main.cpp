@@ -339,6 +339,7 @@ void check_serving(const query_command& c) {
       c,
       [&](const json& r, const auto* profile) {
         checked_service s{napkin::evaluate_closed_form(c.asked(), r, profile), {}};
+        s.closed_form.facts["method"] = "closed_form";
         s.check = napkin::check_of_serving(r, profile, s.closed_form);
         return s;
       },

@@ -111,11 +111,6 @@ std::string short_time(double seconds) {
 std::string share_words(double share) {
   return perfmodel::detail::significant(100.0 * share, 3) + " %";
 }
-/// Whether a service can have that ITL: not below an engine step of one sequence. Latencies of a
-/// service may be below their bound, which queues prompts one at a time.
-bool is_above_least(const outcome<>& bound, double measured_s) {
-  return bound.least_itl && measured_s >= *bound.least_itl;
-}
 /// ", MFU 82.3 %", with MBU where nothing is multiplied; "" where the result has neither.
 std::string use_text(const outcome<>& of) {
   if (of.mfu > 0.0) return ", MFU " + share_words(of.mfu);
@@ -156,14 +151,10 @@ std::string note_rates(outcome<>& answer, const perfmodel::achieved_rates& work,
 std::string conclusion_of(const outcome<>& answer, const outcome<>& bound, double measured_s,
                           const std::string& rates) {
   const result<double>& of = measured_result(answer);
-  const double limit = measured_result(bound).value;
+  const double limit = bound.least_itl.value_or(measured_result(bound).value);
   const std::string what = std::string_view(of.key) == "itl_s" ? "Measured ITL " : "Measured ";
   std::string s = what + short_time(measured_s) + (rates.empty() ? "" : ": ") + rates;
-  if (measured_s < limit) {
-    s += is_above_least(bound, measured_s)
-             ? ", below the bound of " + short_time(limit)
-             : ", impossible: below the bound of " + short_time(bound.least_itl.value_or(limit));
-  }
+  if (measured_s < limit) s += ", impossible: below the bound of " + short_time(limit);
   s += ".\n";
   if (answer.calibrated) {
     const perfmodel::time_range& r = answer.calibrated->range;
@@ -193,15 +184,12 @@ void note_measured(outcome<>& answer, const outcome<>& bound, double measured_s)
     answer.facts["measured_over_predicted"] = number_json("measured_s", ratio_to(answer));
     answer.notes.push_back({"measured over predicted", text(ratio_to(answer))});
   }
-  const double over = ratio_to(bound);
+  const double over = bound.least_itl ? measured_s / *bound.least_itl : ratio_to(bound);
   answer.facts["measured_over_bound"] = number_json("measured_s", over);
-  const bool possible = over >= 1.0 || is_above_least(bound, measured_s);
+  const bool possible = over >= 1.0;
   answer.facts["possible"] = possible;
   answer.notes.push_back(
-      {"measured over bound",
-       cat(text(over), over >= 1.0 ? ""
-                       : possible  ? ": latencies of a service may be lower than their bound"
-                                   : ": impossible, below a hard bound")});
+      {"measured over bound", cat(text(over), possible ? "" : ": impossible, below a hard bound")});
   const std::string rates = bound.work ? note_rates(answer, *bound.work, measured_s) : "";
   answer.conclusion = conclusion_of(answer, bound, measured_s, rates);
 }

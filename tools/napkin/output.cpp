@@ -109,7 +109,8 @@ std::string message_of(const pm::error& e) {
       {"host.bandwidth_per_device", "host_link_bytes_per_s"},
       {"batching_wait_iterations", "held_iterations"},
       {"preemption_mode", "preemption"}};
-  const std::string_view text = e.what();
+  std::string_view text = e.what();
+  if (text.starts_with("simulate: ")) text.remove_prefix(10);
   for (const auto& [field, key] : keys) {
     if (text.starts_with(field)) return std::string(key).append(text.substr(field.size()));
   }

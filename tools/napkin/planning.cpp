@@ -60,7 +60,7 @@ calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, cali
   const auto least = pm::bound_of_point(q, p);
   outcome<> bound = outcome_of(least);
   const pm::iteration one{.batch = 1.0, .context = pm::load_of(q, p).input_tokens};
-  const double drafted = p.speculation_index ? pm::speculation_of(q, p)->length : 0.0;
+  const double drafted = p.speculation_index ? pm::speculation_of(q, p).length : 0.0;
   bound.least_itl = pm::step_bound(d, one).time.value() / (drafted + 1.0);
   bound.least_ttft = least.prefill.time.value();
   note_calibration(answer, bound, c, profile_part::all);

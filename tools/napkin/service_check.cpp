@@ -7,6 +7,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "output.hpp"
 
 namespace napkin {
 
@@ -56,10 +57,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   if (!out.contains("input_cv")) out["input_cv"] = least_variation;
   if (!out.contains("output_cv")) out["output_cv"] = least_variation;
   if (r.has("concurrency")) out["concurrency"] = std::lround(r.number("concurrency"));
-  if (out.contains("shared_tokens") && out.contains("prefix_hit")) {
-    out.erase("prefix_hit");
-    c.left_out.emplace_back("prefix_hit");
-  }
+  const auto leave_out = [&](const char* name) {
+    if (out.erase(name) > 0) c.left_out.emplace_back(name);
+  };
+  if (out.contains("shared_tokens")) leave_out("prefix_hit");
+  if (!out.contains("host_cache_bytes")) leave_out("host_link_bytes_per_s");
   return out;
 }
 
@@ -107,8 +109,7 @@ void simulate_into(service_check& c, const Simulate& run) {
   try {
     run();
   } catch (const pm::error& e) {
-    const std::string_view text = e.what(), function = "simulate: ";
-    c.reason = text.substr(text.starts_with(function) ? function.size() : 0);
+    c.reason = message_of(e);
   }
 }
 

@@ -10,6 +10,7 @@
 
 #include "deployments.hpp"
 #include "infeasible.hpp"
+#include "output.hpp"
 #include "service_keys.hpp"
 #include "summary.hpp"
 
@@ -111,11 +112,12 @@ void add_facts(outcome<>& out, const simulation& s) {
   if (s.service.options.scaling) out.facts["most_replicas"] = s.first.most_replicas;
 }
 
-/// The reason of a request that no cache holds, without the name of the function.
-std::string reason_of(const pm::error& e) {
-  std::string text = e.what();
-  const std::string name = "simulate: ";
-  return text.starts_with(name) ? text.substr(name.size()) : text;
+/// Throws infeasible where requests were not completed.
+void require_all_completed(const pm::simulation_result& r) {
+  if (!r.feasible || r.completed_requests == r.simulated_requests) return;
+  throw error(error_code::infeasible,
+              cat(r.simulated_requests - r.completed_requests, " of ", r.simulated_requests,
+                  " requests are never scheduled with these settings of the scheduler"));
 }
 
 struct no_derivation {
@@ -234,6 +236,7 @@ simulation simulate_request(const request& r, const calibration* c, bool keeps_r
           s.service, s.load, seed + static_cast<std::uint64_t>(i), policy ? &*policy : nullptr,
           keeps ? [&s](const pm::request_record& done) { s.requests.push_back(done); }
                 : std::function<void(const pm::request_record&)>{});
+      require_all_completed(result);
       feasible = result.feasible;
       const auto figures = figures_of(s.service, result);
       std::vector<double> values;
@@ -250,7 +253,7 @@ simulation simulate_request(const request& r, const calibration* c, bool keeps_r
     if (e.code() != error_code::infeasible) throw;
     out.set({});
     out.feasible = false;
-    out.reason = reason_of(e);
+    out.reason = message_of(e);
     s.figures = figures_of(s.service, s.first);
     runs.assign(1, std::vector<double>(s.figures.size()));
   }

@@ -152,8 +152,7 @@ void check_kind(const inputs<double>& in, const pm::scheduler_settings& s) {
   using kind = pm::scheduler_kind;
   const auto only = [&](const char* name, kind of, const char* engine) {
     if (!in.given(name) || s.kind == of) return;
-    detail::contradiction(
-        cat(name, " is a setting of ", engine, ", and the scheduler is ", s.name));
+    detail::contradiction(cat("scheduler is ", s.name, "; ", name, " is a setting of ", engine));
   };
   only("conservativeness", kind::sglang, "SGLang");
   only("capacity_policy", kind::trtllm, "TensorRT-LLM");
@@ -200,9 +199,12 @@ std::optional<pm::autoscaling> scaling_of(const inputs<double>& in, bool pools) 
   if (!in.has("max_replicas"))
     in.missing("max_replicas", "autoscaling needs the largest number of replicas");
   if (pools) detail::contradiction("autoscaling is simulated in one pool only");
-  if (in.given("replicas"))
-    detail::contradiction(
-        "replicas is a fixed number; with autoscaling give min_replicas and max_replicas");
+  const bool data_is_replicas = in.whole("expert_parallel") <= in.whole("tensor_parallel");
+  for (const char* name : {"replicas", "data_parallel"}) {
+    if (in.given(name) && (data_is_replicas || std::string_view(name) == "replicas"))
+      detail::contradiction(
+          cat(name, " is a fixed number of replicas; with autoscaling give max_replicas"));
+  }
   pm::autoscaling s;
   s.most = in.whole("max_replicas");
   if (in.has("min_replicas")) s.least = in.whole("min_replicas");
