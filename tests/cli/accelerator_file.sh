@@ -113,7 +113,7 @@ answer=$("$napkin" plan --model llama_3_8b --gpus 1 --formats bf16 --accelerator
 
 # --- units ------------------------------------------------------------------------------------------
 for itl in 20ms '20 ms' 0.02s '0.02 s' 20000us; do
-  [[ $("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --formats bf16 --mode bound --itl "$itl") == *'ITL within 20 ms'* ]] || fail "--itl $itl"
+  [[ $("$napkin" plan --model llama_3_8b --accelerator h100_sxm --gpus 1 --formats bf16 --mode bound --itl "$itl" | tr -s '\n ' ' ') == *'ITL within 20 ms'* ]] || fail "--itl $itl"
 done
 "$napkin" plan --help | tr -s '\n ' ' ' | grep -qE -e '--itl,--tpot .*with its unit \(ns, us, ms, s, min, h\), such as 20ms' || fail 'plan --help does not say the unit of --itl'
 refuses '--itl is 0.02, without a unit: 0.02 ms or 0.02 s?' plan --model llama_3_8b --accelerator h100_sxm --itl 0.02

@@ -3,6 +3,7 @@
 # usage: formats.sh <napkin> <source folder>
 # shellcheck source=tests/cli/lib.bash
 source "$(dirname "$0")/lib.bash"
+closed_forms
 
 has() { [[ $2 == *"$3"* ]] || fail "$1: no $3 in $2"; }
 word() { sed -nE "s/.*\"$2\":\"([^\"]*)\".*/\1/p" <<<"$1"; }

@@ -164,7 +164,7 @@ line='{"query":"simulate","model":"llama_3_8b","accelerator":"h100_sxm","engine"
 # Closed form and simulation side by side.
 check=$("$napkin" serving "${one[@]:1}" --concurrency 32 --check --json)
 [[ $check == *'"check":{'*'"ttft_s":{"closed_form":'*',"simulation":'*'"ratio":'* ]] || fail "no check: $check"
-[[ $check == "$("$napkin" serving "${one[@]:1}" --concurrency 32 --method closed_form --json | sed 's/}$//')"* ]] || fail 'a check changes the answer'
+[[ ${check/\"method\":\"closed_form\",/} == "$("$napkin" serving "${one[@]:1}" --concurrency 32 --method closed_form --json | sed 's/}$//')"* ]] || fail 'a check changes the answer'
 "$napkin" serving "${one[@]:1}" --qps 4 --scheduler prefill_first --stream_interval 4 --check | grep -q '^Not simulated: stream_interval' || fail 'a check does not say what it leaves out'
 "$napkin" serving "${one[@]:1}" --concurrency 16 --requests 160 --check | grep -q '^Check by simulation, a run of 160 requests' || fail 'the check of a run'
 "$napkin" serving "${one[@]:1}" --concurrency 16 --preemption swap --host_link_bytes_per_s 20GB/s --check |

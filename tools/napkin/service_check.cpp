@@ -239,6 +239,7 @@ bool wants_simulation(const request& r, const outcome<>& closed_form) {
   const std::string_view method = r.text("method");
   if (method != "auto") return method == "simulation";
   if (!closed_form.calibrated || !closed_form.feasible) return false;
+  if (r.profile() != nullptr) return false;  // a profile is fitted to the closed form
   const bool is_steady_loop = r.has("concurrency") && !(r.number("requests") > 0.0);
   return !is_steady_loop || r.number("concurrency") <= 2.0 ||
          r.number("output_tokens") < closed_form_outputs;

@@ -20,7 +20,7 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr pm::unit_exponents in_seconds = pm::exponents_of<pm::duration<>>();
+constexpr pm::unit_exponents second_unit = pm::exponents_of<pm::duration<>>();
 
 template <class Policy>
 pm::simulation_result run_with(const simulated_service& s, const simulated_load& l,
@@ -58,7 +58,7 @@ void note_uncertainty(outcome<>& out, const simulation& s, const calibration& c)
   outcome<> typical;
   for (const simulated_figure& f : s.figures) {
     if (std::string_view(f.key) == "ttft_s" || std::string_view(f.key) == "itl_s")
-      typical.results.push_back({f.key, "", f.value, in_seconds});
+      typical.results.push_back({f.key, "", f.value, second_unit});
   }
   typical.terms = pm::step(s.service.one, decode, c.calibration).terms;
   typical.prefill_terms = pm::step(prefills, prefill, c.calibration).terms;
@@ -157,10 +157,10 @@ std::vector<simulated_figure> figures_of(const simulated_service& s,
   const pm::simulation_statistics& stats = r.statistics;
   const auto add_times = [&](const std::array<const char*, 4>& keys, const char* label,
                              const auto& sample) {
-    add(keys[0], label, sample.mean(), in_seconds);
-    add(keys[1], "  p50", sample.quantile(0.5), in_seconds);
-    add(keys[2], "  p90", sample.quantile(0.9), in_seconds);
-    add(keys[3], "  p99", sample.quantile(0.99), in_seconds);
+    add(keys[0], label, sample.mean(), second_unit);
+    add(keys[1], "  p50", sample.quantile(0.5), second_unit);
+    add(keys[2], "  p90", sample.quantile(0.9), second_unit);
+    add(keys[3], "  p99", sample.quantile(0.99), second_unit);
   };
   add_times({"ttft_s", "ttft_p50_s", "ttft_p90_s", "ttft_p99_s"}, "TTFT", stats.ttft);
   add_times({"itl_s", "itl_p50_s", "itl_p90_s", "itl_p99_s"}, "ITL", stats.itl);
@@ -177,7 +177,7 @@ std::vector<simulated_figure> figures_of(const simulated_service& s,
   const double decode_s = stats.itl.count() * stats.itl.mean();
   add("batch", "running requests (decode batch)", r.window > 0.0 ? decode_s / r.window : 0.0);
   add("kv_use", "KV cache in use (mean)", stats.mean_kv_use());
-  add("makespan_s", "makespan", r.makespan, in_seconds);
+  add("makespan_s", "makespan", r.makespan, second_unit);
   add("simulated_requests", "simulated requests", static_cast<double>(r.simulated_requests));
   add("engine_steps", "engine steps", static_cast<double>(r.steps));
   add("steps", "  priced", static_cast<double>(r.priced_steps));
