@@ -46,7 +46,7 @@ constexpr int power_of_two_from(int n) {
 /// tokens. The limit is 512, and 1024 on compute capability 10.x since 2026-08-07.
 constexpr int vllm_largest_graph(int max_sequences, int drafted_tokens, int token_budget,
                                  bool is_blackwell) {
-  return std::min(
+  return (std::min)(
       {2 * max_sequences * (1 + drafted_tokens), is_blackwell ? 1024 : 512, token_budget});
 }
 
@@ -76,7 +76,7 @@ constexpr std::optional<int> sglang_graph(int sequences, int largest) {
 constexpr std::optional<int> sglang_speculative_graph(int sequences, int largest) {
   const int size = sequences <= 8     ? sequences
                    : sequences <= 32  ? detail::rounded_up(sequences, 0, 2)
-                   : sequences <= 64  ? std::max(40, detail::rounded_up(sequences, 0, 4))
+                   : sequences <= 64  ? (std::max)(40, detail::rounded_up(sequences, 0, 4))
                    : sequences <= 256 ? detail::rounded_up(sequences, 0, 8)
                                       : detail::rounded_up(sequences, 0, 16);
   return detail::at_most(size, largest);
@@ -104,7 +104,7 @@ constexpr std::optional<int> trtllm_padded_graph(int sequences, int largest = 12
 inline std::vector<int> vllm_lockstep(std::span<const int> tokens, int largest = 512) {
   std::vector<int> eager, padded;
   for (const int n : tokens) {
-    eager.push_back(std::max(1, n));
+    eager.push_back((std::max)(1, n));
     if (const auto size = vllm_graph(eager.back(), largest)) padded.push_back(*size);
   }
   if (padded.size() < eager.size()) return eager;
@@ -118,7 +118,8 @@ inline std::vector<int> vllm_lockstep(std::span<const int> tokens, int largest =
 inline std::optional<int> sglang_lockstep(std::span<const int> sequences, int largest,
                                           bool has_prefill = false) {
   if (has_prefill || sequences.empty()) return std::nullopt;
-  return sglang_graph(std::max(1, *std::max_element(sequences.begin(), sequences.end())), largest);
+  return sglang_graph((std::max)(1, *std::max_element(sequences.begin(), sequences.end())),
+                      largest);
 }
 
 }  // namespace cuda_graphs

@@ -142,11 +142,11 @@ constexpr duration<T> without_profiler(const duration<T>& read,
 template <Scalar T>
 constexpr bytes<T> mixed_cache_bytes(const std::type_identity_t<T>& count,
                                      const std::type_identity_t<T>& recent, const bytes<T>& large,
-                                     const bytes<T>& small) {
+                                     const bytes<T>& compact) {
   const T late = scalar_min(T(detail::not_negative("recent", recent)),
                             T(detail::not_negative("count", count)));
   return named("mixed cache", late * detail::positive("large", large) +
-                                  (count - late) * detail::positive("small", small));
+                                  (count - late) * detail::positive("small", compact));
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -38,7 +38,7 @@ simulation_result simulate(const deployment& d, request_source& source, const Po
   for (double now = 0.0;;) {
     const double arrival = source.next_arrival();
     const double event = replicas.next_event();
-    const double next = std::min(arrival, event);
+    const double next = (std::min)(arrival, event);
     if (replicas.is_pending() && next > now) {
       replicas.start(now);
       continue;

@@ -107,7 +107,7 @@ class decode_batch {
   std::int64_t steps_to_next_end(const Sequences& sequences) {
     while (!ends_.empty() && is_stale(ends_.front(), sequences)) pop();
     return ends_.empty() ? std::int64_t{1} << 40
-                         : std::max<std::int64_t>(1, ends_.front().step - step_);
+                         : (std::max<std::int64_t>)(1, ends_.front().step - step_);
   }
   /// Advances by n steps, and calls ended(entry, leaves) for each end that is reached.
   template <class Sequences, class Ended>
@@ -137,7 +137,7 @@ class decode_batch {
       blocks -= crossing(i, block_tokens);
       if (blocks < 0) break;
     }
-    return std::min(steps, most);
+    return (std::min)(steps, most);
   }
   int count_of_ends_at(std::int64_t step) const {
     int count = 0;

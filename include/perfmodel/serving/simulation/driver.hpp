@@ -23,7 +23,7 @@ class replica_set {
         statistics_(statistics),
         prices_(d, policy, o.speculate, settings.stages > 1),
         random_(o.seed * 7 + 5) {
-    const int n = o.scaling ? std::max(o.scaling->least, 1) : o.replicas;
+    const int n = o.scaling ? (std::max)(o.scaling->least, 1) : o.replicas;
     for (int i = 0; i < n; ++i) add(0.0);
   }
 
@@ -45,7 +45,7 @@ class replica_set {
   bool is_pending() const { return !pending_.empty(); }
   double next_event() const {
     double at = request_source::never;
-    for (const entry& e : replicas_) at = std::min(at, e.replica->next_event());
+    for (const entry& e : replicas_) at = (std::min)(at, e.replica->next_event());
     return at;
   }
   template <class Done>
@@ -68,7 +68,7 @@ class replica_set {
   void close(double at) {
     for (entry& e : replicas_) {
       e.replica->close(at);
-      if (e.ends < 0.0) replica_seconds_ += std::max(0.0, at - e.begins);
+      if (e.ends < 0.0) replica_seconds_ += (std::max)(0.0, at - e.begins);
     }
   }
   std::int64_t steps() const {
@@ -105,7 +105,7 @@ class replica_set {
     e.ready = ready;
     e.begins = ready;
     replicas_.push_back(std::move(e));
-    most_ = std::max(most_, serving(ready));
+    most_ = (std::max)(most_, serving(ready));
   }
   int serving(double) const {
     int n = 0;
@@ -131,7 +131,7 @@ class replica_set {
         idle->ready = at + s.start_up;
         idle->begins = at;
         idle->ends = -1.0;
-        most_ = std::max(most_, serving(at));
+        most_ = (std::max)(most_, serving(at));
       }
     }
     const auto accepting = std::count_if(replicas_.begin(), replicas_.end(),
@@ -247,7 +247,7 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
     const speculation& spec = *o.speculate;
     for (int i = 0; i < spec.length; ++i)
       s.acceptance.push_back(
-          spec.acceptance[std::min<std::size_t>(std::size_t(i), spec.acceptance.size() - 1)]);
+          spec.acceptance[(std::min<std::size_t>)(std::size_t(i), spec.acceptance.size() - 1)]);
     s.drafted_tokens = static_cast<int>(spec.width) * spec.length;
   }
   if (o.tiers.host.value() > 0.0) {
@@ -288,7 +288,7 @@ class simulation_clock {
   }
   void completed(const request_record& r, double at) {
     ++result_.completed_requests;
-    last_ = std::max(last_, at);
+    last_ = (std::max)(last_, at);
     const bool counts = r.index >= options_.warm_up &&
                         (!options_.count || r.index < options_.warm_up + *options_.count);
     if (counts) result_.statistics.add_request(r);

@@ -115,7 +115,7 @@ class engine_group {
     if (reserves_whole_requests()) return most;
     const std::int64_t steps = batch_.steps_within(pool_.available() / settings_.block_tokens, most,
                                                    settings_.block_tokens);
-    return std::max<std::int64_t>(1, steps);
+    return (std::max<std::int64_t>)(1, steps);
   }
   /// Tokens of the steps after the first of a segment, and the step counter.
   template <class Ended>
@@ -184,7 +184,7 @@ class engine_group {
     std::int64_t most = 0;
     for (int e = last_; e != no_sequence; e = sequences_[e].previous) {
       const simulated_request& r = sequences_[e].request;
-      most = std::max<std::int64_t>(most, std::int64_t{r.input_tokens} + r.output_tokens);
+      most = (std::max<std::int64_t>)(most, std::int64_t{r.input_tokens} + r.output_tokens);
     }
     return most;
   }
@@ -193,10 +193,10 @@ class engine_group {
     return (tokens + b - 1) / b * b;
   }
 
-  double first_share() const { return std::min(1.0, 0.7 * settings_.conservativeness); }
+  double first_share() const { return (std::min)(1.0, 0.7 * settings_.conservativeness); }
   void decay_share(double steps) {
     const double least = 0.14 * first_share();
-    expected_share_ = std::max(least, expected_share_ - (first_share() - least) / 600.0 * steps);
+    expected_share_ = (std::max)(least, expected_share_ - (first_share() - least) / 600.0 * steps);
   }
 
   // Admission.
@@ -210,12 +210,14 @@ class engine_group {
   };
   cached_prefix prefix_of(const simulated_sequence& s) const {
     const int unit = s.request.block_tokens;
-    const std::size_t most = std::min(s.request.blocks.size(), std::size_t((s.target - 1) / unit));
+    const std::size_t most =
+        (std::min)(s.request.blocks.size(), std::size_t((s.target - 1) / unit));
     cached_prefix p;
     p.units = pool_.match(std::span(s.request.blocks).first(most));
-    const std::size_t all = std::min(most, p.units + std::size_t(s.fetched_units));
+    const std::size_t all = (std::min)(most, p.units + std::size_t(s.fetched_units));
     p.tokens_on_device = static_cast<int>(p.units) * unit;
-    p.tokens = std::max(static_cast<int>(all) * unit, std::min(s.received_tokens, s.target - 1));
+    p.tokens =
+        (std::max)(static_cast<int>(all) * unit, (std::min)(s.received_tokens, s.target - 1));
     return p;
   }
   /// Takes the first waiting request, if the cache of `covered` tokens can be allocated with
@@ -308,7 +310,7 @@ class engine_group {
       s.uncounted_tokens = emitted - steps * s.growth;
       s.generated += emitted;
       keep_blocks(entry, s.context + emitted);
-      s.last_token = std::max(s.last_token, last_token_time_);
+      s.last_token = (std::max)(s.last_token, last_token_time_);
     } else {
       std::erase(prefilling_, entry);
     }
@@ -348,7 +350,7 @@ class engine_group {
       decoded += static_cast<double>(rank(e).first);
       asked += sequences_[e].request.output_tokens;
     }
-    expected_share_ = std::min(1.0, (decoded + 20.0 * running_) / (asked + 1.0));
+    expected_share_ = (std::min)(1.0, (decoded + 20.0 * running_) / (asked + 1.0));
     return victim;
   }
 

@@ -193,7 +193,7 @@ class kv_pool {
       const cached_units::unit u = units_[oldest];
       if (u.is_anonymous) {
         const auto part =
-            static_cast<std::int32_t>(std::min<std::int64_t>(u.tokens, tokens - empty_));
+            static_cast<std::int32_t>((std::min<std::int64_t>)(u.tokens, tokens - empty_));
         units_.shrink(oldest, part);
         empty_ += part;
       } else {

@@ -26,7 +26,7 @@ class transfer_queue {
   void send(const request_record& r, double at, double time) {
     const auto from = static_cast<std::size_t>(r.replica);
     if (free_.size() <= from) free_.resize(from + 1, 0.0);
-    free_[from] = std::max(free_[from], at) + time;
+    free_[from] = (std::max)(free_[from], at) + time;
     waiting_.push({free_[from], sent_++, r});
   }
   double next() const { return waiting_.empty() ? request_source::never : waiting_.top().ready; }
@@ -78,7 +78,7 @@ class simulated_pools {
     for (double now = 0.0;;) {
       const double arrival = source_.next_arrival();
       const double next =
-          std::min({arrival, prefill_.next_event(), decode_.next_event(), transfers_.next()});
+          (std::min)({arrival, prefill_.next_event(), decode_.next_event(), transfers_.next()});
       if ((prefill_.is_pending() || decode_.is_pending()) && next > now) {
         prefill_.start(now);
         decode_.start(now);
@@ -127,7 +127,7 @@ class simulated_pools {
   }
   void send(const request_record& r, double at) {
     const duration<> whole = transfer_time(service_, r.input_tokens);
-    const duration<> prefill = std::max(0.0, at - r.scheduled) * second;
+    const duration<> prefill = (std::max)(0.0, at - r.scheduled) * second;
     const double layers = service_.prefill.deployment.model.layers.count;
     transfers_.send(r, at, exposed_transfer(service_.link, whole, prefill, layers).value());
   }

@@ -26,7 +26,7 @@ class simulated_replica {
         random_(seed + 0x51ED27u * static_cast<std::uint64_t>(index + 1)),
         frontend_(s.frontend),
         fetches_(s.host_s_per_token, s.disk_s_per_token) {
-    const int lanes = std::max(s.groups, s.stages);
+    const int lanes = (std::max)(s.groups, s.stages);
     const int queues = s.groups;
     for (int i = 0; i < queues; ++i) {
       pools_.push_back(std::make_unique<kv_pool>(s.cache_tokens, s.scheduler.prefix_caching,
@@ -64,7 +64,7 @@ class simulated_replica {
   /// Cached tokens that a request would find.
   std::int64_t cached_tokens_of(const simulated_request& r) const {
     std::size_t most = 0;
-    for (const auto& p : pools_) most = std::max(most, p->match(r.blocks));
+    for (const auto& p : pools_) most = (std::max)(most, p->match(r.blocks));
     return static_cast<std::int64_t>(most) * r.block_tokens;
   }
 
@@ -81,12 +81,12 @@ class simulated_replica {
     bool is_running = false;
     for (const flight& f : flights_) {
       if (!f.is_active) continue;
-      at = std::min(at, f.end);
+      at = (std::min)(at, f.end);
       is_running = true;
     }
-    if (!is_running) at = std::min(at, fetches_.next());
+    if (!is_running) at = (std::min)(at, fetches_.next());
     if (settings_.stages > 1 && stage_free_.front() > observed_ && waits_for_stage())
-      at = std::min(at, stage_free_.front());
+      at = (std::min)(at, stage_free_.front());
     return at;
   }
   /// Runs the next event; calls done(record, time) for each request that completes. The next step
@@ -191,7 +191,7 @@ class simulated_replica {
     for (const prefill_chunk& c : l.chunks)
       if (c.is_last && sequences_at(c.entry).request.output_tokens > 1) ++n;
     if (is_decoding) n -= l.group.batch().count_of_ends_at(l.group.batch().step() + 1);
-    return std::max(n, 0);
+    return (std::max)(n, 0);
   }
   const simulated_sequence& sequences_at(int entry) const {
     return sequences_.all()[std::size_t(entry)];

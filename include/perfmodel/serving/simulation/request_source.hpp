@@ -80,7 +80,7 @@ class frontend_queue {
   explicit frontend_queue(const frontend_time& t) : time_(t) {}
 
   void push(const simulated_request& r, double at) {
-    free_ = std::max(free_, at) + time_.per_request + time_.per_token * r.input_tokens;
+    free_ = (std::max)(free_, at) + time_.per_request + time_.per_token * r.input_tokens;
     waiting_.push_back({r, free_ + time_.latency});
   }
   std::size_t count() const { return waiting_.size(); }

@@ -144,7 +144,7 @@ inline scheduler_settings scheduler_of(const deployment& d) {
                        d.layout.tensor, d.device.architecture == chip_architecture::ampere);
   s.token_budget = static_cast<int>(*limits.tokens);
   if (d.serving_engine == engine::sglang) {
-    s.token_budget = std::max(1, s.token_budget / d.layout.data);
+    s.token_budget = (std::max)(1, s.token_budget / d.layout.data);
   } else {
     s.max_running = static_cast<int>(*limits.sequences);
   }

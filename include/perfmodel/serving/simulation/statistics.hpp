@@ -42,7 +42,7 @@ class latency_histogram {
     count_ += other.count_;
     sum_ += other.sum_;
     squares_ += other.squares_;
-    largest_ = std::max(largest_, other.largest_);
+    largest_ = (std::max)(largest_, other.largest_);
   }
 
   double count() const { return count_; }
@@ -50,7 +50,7 @@ class latency_histogram {
   double largest() const { return largest_; }
   double deviation() const {
     if (!(count_ > 0.0)) return 0.0;
-    return std::sqrt(std::max(0.0, squares_ / count_ - mean() * mean()));
+    return std::sqrt((std::max)(0.0, squares_ / count_ - mean() * mean()));
   }
   /// Value below which a share `p` of the values lies; 0 without values.
   double quantile(double p) const {
@@ -60,7 +60,7 @@ class latency_histogram {
       if (rest > bins_[i]) {
         rest -= bins_[i];
       } else if (bins_[i] > 0.0) {
-        return std::min(largest_, edge(i) + (edge(i + 1) - edge(i)) * rest / bins_[i]);
+        return (std::min)(largest_, edge(i) + (edge(i + 1) - edge(i)) * rest / bins_[i]);
       }
     }
     return largest_;
@@ -82,7 +82,7 @@ class latency_histogram {
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(value);
     const std::uint64_t first = std::bit_cast<std::uint64_t>(smallest) >> (52 - per_octave_bits);
     const std::uint64_t at = (bits >> (52 - per_octave_bits)) - first;
-    return std::min<std::size_t>(at, (std::size_t{octaves} << per_octave_bits) - 1);
+    return (std::min<std::size_t>)(at, (std::size_t{octaves} << per_octave_bits) - 1);
   }
   static double edge(std::size_t i) {
     const std::uint64_t first = std::bit_cast<std::uint64_t>(smallest) >> (52 - per_octave_bits);
@@ -92,7 +92,7 @@ class latency_histogram {
     count_ += count;
     sum_ += 0.5 * (first + last) * count;
     squares_ += count * (first * first + first * last + last * last) / 3.0;
-    largest_ = std::max(largest_, std::max(first, last));
+    largest_ = (std::max)(largest_, (std::max)(first, last));
   }
 
   std::vector<double> bins_ = std::vector<double>(std::size_t{octaves} << per_octave_bits);
@@ -106,7 +106,7 @@ class latency_sample {
   void add(double value) {
     sum_ += value;
     squares_ += value * value;
-    largest_ = std::max(largest_, value);
+    largest_ = (std::max)(largest_, value);
     ++count_;
     if (count_ <= most_values) {
       values_.push_back(value);
@@ -124,7 +124,7 @@ class latency_sample {
   double mean() const { return count_ > 0 ? sum_ / count() : 0.0; }
   double largest() const { return largest_; }
   double deviation() const {
-    return count_ > 0 ? std::sqrt(std::max(0.0, squares_ / count() - mean() * mean())) : 0.0;
+    return count_ > 0 ? std::sqrt((std::max)(0.0, squares_ / count() - mean() * mean())) : 0.0;
   }
   /// Value below which a share `p` of the values lies; 0 without values.
   double quantile(double p) const {
@@ -134,7 +134,7 @@ class latency_sample {
     is_sorted_ = true;
     const double place = p * static_cast<double>(values_.size() - 1);
     const auto i = static_cast<std::size_t>(place);
-    const double above = values_[std::min(i + 1, values_.size() - 1)];
+    const double above = values_[(std::min)(i + 1, values_.size() - 1)];
     return values_[i] + (place - static_cast<double>(i)) * (above - values_[i]);
   }
 
@@ -168,15 +168,15 @@ class simulation_timeline {
       return;
     }
     for (std::size_t i = index(begin); i <= index(end); ++i) {
-      const double from = std::max(begin, interval_ * static_cast<double>(i));
-      const double to = std::min(end, interval_ * static_cast<double>(i + 1));
-      const double part = std::max(0.0, to - from);
+      const double from = (std::max)(begin, interval_ * static_cast<double>(i));
+      const double to = (std::min)(end, interval_ * static_cast<double>(i + 1));
+      const double part = (std::max)(0.0, to - from);
       cells_[i].running += s.running * part;
       cells_[i].waiting += s.waiting * part;
       cells_[i].kv_use += s.kv_use * part;
       cells_[i].tokens += s.tokens * part / duration;
     }
-    end_ = std::max(end_, end);
+    end_ = (std::max)(end_, end);
   }
   double interval() const { return interval_; }
   std::size_t count() const { return end_ > 0.0 ? index(end_) + 1 : 0; }
@@ -184,7 +184,7 @@ class simulation_timeline {
   state operator[](std::size_t i) const {
     state s = cells_[i];
     const double begin = interval_ * static_cast<double>(i);
-    const double width = std::max(1e-12, std::min(interval_, end_ - begin));
+    const double width = (std::max)(1e-12, (std::min)(interval_, end_ - begin));
     s.running /= width;
     s.waiting /= width;
     s.kv_use /= width;
@@ -194,12 +194,12 @@ class simulation_timeline {
 
  private:
   std::size_t index(double at) const {
-    return std::min(size - 1, static_cast<std::size_t>(at / interval_));
+    return (std::min)(size - 1, static_cast<std::size_t>(at / interval_));
   }
   void halve() {
     for (std::size_t i = 0; i < size; ++i) {
       state merged;
-      for (std::size_t j = 2 * i; j < std::min(2 * i + 2, size); ++j) {
+      for (std::size_t j = 2 * i; j < (std::min)(2 * i + 2, size); ++j) {
         merged.running += cells_[j].running;
         merged.waiting += cells_[j].waiting;
         merged.kv_use += cells_[j].kv_use;
@@ -232,7 +232,7 @@ class simulation_statistics {
   void add_request(const request_record& r) {
     ttft.add(r.ttft);
     e2e.add(r.e2e);
-    queueing.add(std::max(0.0, r.queueing));
+    queueing.add((std::max)(0.0, r.queueing));
     if (r.output_tokens > 1) tpot.add(r.tpot());
     ++requests;
     preemptions += r.preemptions;
@@ -245,7 +245,7 @@ class simulation_statistics {
   }
   /// Inter-token latency of `count` sequences.
   void add_itl(double time, int count) {
-    if (is_counting && count > 0) itl.add(std::max(0.0, time), count);
+    if (is_counting && count > 0) itl.add((std::max)(0.0, time), count);
   }
   /// Inter-token latencies that lie evenly between two values.
   void add_itls(double first, double last, double count) {

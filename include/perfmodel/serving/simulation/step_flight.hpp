@@ -61,7 +61,7 @@ inline void receive_request(simulated_sequence& s, const simulated_request& r,
   if (!settings.scheduler.prefix_caching) s.request.blocks.clear();
   s.received = at;
   s.target = r.input_tokens;
-  s.received_tokens = std::min(r.assumed_hit_tokens, r.input_tokens - 1);
+  s.received_tokens = (std::min)(r.assumed_hit_tokens, r.input_tokens - 1);
   if (settings.starts_after_prefill) s.received_tokens = r.input_tokens - 1;
   if (r.first_token_at >= 0.0) {
     s.first_token = s.last_token = r.first_token_at;
@@ -113,7 +113,7 @@ struct step_flight {
     if (settings.stages == 1) return;
     end = begin;
     for (double& free : stage_free) {
-      free = std::max(end, free) + work / settings.stages;
+      free = (std::max)(end, free) + work / settings.stages;
       end = free;
     }
   }
@@ -157,7 +157,7 @@ struct step_flight {
         count += 1.0;
       }
       step.prefill_tokens += tokens;
-      most_tokens = std::max(most_tokens, tokens);
+      most_tokens = (std::max)(most_tokens, tokens);
       if (has_decodes && l.group.batch().size() > 0) {
         step.decodes += l.group.batch().size();
         if (l.group.batch().size() > largest_batch) {
@@ -181,7 +181,7 @@ struct step_flight {
     for (std::size_t i = first_lane; i < last_lane; ++i) {
       step_planner& g = all[i]->group;
       if (g.batch().size() == 0) continue;
-      steps = std::min(steps, g.batch().steps_to_next_end(sequences));
+      steps = (std::min)(steps, g.batch().steps_to_next_end(sequences));
       steps = g.steps_within_cache(steps);
       if (g.batch().size() > batch) {
         batch = g.batch().size();

@@ -48,8 +48,8 @@ class step_planner : public engine_group {
     // A prefill that the cache has no room for preempts those after it.
     for (std::size_t i = 0; i < prefilling_.size() && budget > 0; ++i) {
       const int entry = prefilling_[i];
-      int n = std::min(remaining(entry), budget);
-      if (cap > 0) n = std::min(n, cap);
+      int n = (std::min)(remaining(entry), budget);
+      if (cap > 0) n = (std::min)(n, cap);
       if (!cover(entry, sequences_[entry].computed + n + drafted_)) break;
       schedule(entry, n, out);
       budget -= n;
@@ -70,8 +70,8 @@ class step_planner : public engine_group {
       int n = s.target - p.tokens;
       const bool is_first = decodes == 0 && out.empty();  // a preempted one may exceed the budget
       if (!settings_.chunked_prefill && n > budget && !is_first) return;
-      if (cap > 0) n = std::min(n, cap);
-      if (settings_.chunked_prefill) n = std::min(n, budget);
+      if (cap > 0) n = (std::min)(n, cap);
+      if (settings_.chunked_prefill) n = (std::min)(n, budget);
       const int entry = waiting_.front();
       const int covered = settings_.full_prompt_check ? s.target : p.tokens + n;
       if (!admit(p, covered + drafted_, reserve)) return;
@@ -109,7 +109,7 @@ class step_planner : public engine_group {
     double free_tokens = static_cast<double>(pool_.available()) - future_tokens() * expected_share_;
     if (!prefilling_.empty()) {
       const int entry = prefilling_.front();
-      const int n = std::min(remaining(entry), chunk);
+      const int n = (std::min)(remaining(entry), chunk);
       schedule(entry, n, out);
       chunk -= n;
       most -= n;
@@ -124,7 +124,8 @@ class step_planner : public engine_group {
       simulated_sequence& s = sequences_[entry];
       const cached_prefix p = prefix_of(s);
       const int uncached = s.target - p.tokens;
-      const int future = std::min(s.request.output_tokens - s.generated, most_future_tokens) + page;
+      const int future =
+          (std::min)(s.request.output_tokens - s.generated, most_future_tokens) + page;
       if (uncached + future >= free_tokens) {
         is_full_ = true;
         return;
@@ -190,7 +191,7 @@ class step_planner : public engine_group {
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
       for (std::size_t i = 0; i < prefilling_.size(); ++i) {
-        const int unit = std::min(settings_.chunk_unit, remaining(prefilling_[i]) - shares_[i]);
+        const int unit = (std::min)(settings_.chunk_unit, remaining(prefilling_[i]) - shares_[i]);
         if (unit <= 0 || unit > budget) continue;
         shares_[i] += unit;
         budget -= unit;
@@ -222,7 +223,7 @@ class step_planner : public engine_group {
     int budget = settings_.token_budget;
     if (settings_.pads_prefills) {
       int longest = 0;
-      for (const int e : prefilling_) longest = std::max(longest, sequences_[e].target);
+      for (const int e : prefilling_) longest = (std::max)(longest, sequences_[e].target);
       for (const int e : prefilling_) {
         sequences_[e].target = longest;
         schedule(e, longest, out);

@@ -72,7 +72,7 @@ class step_prices {
     s.first = low + (context - left) * per_token;
     s.slope = growth * per_token;
     const double fits = std::ceil((right - context) / growth);
-    s.steps = std::min(most, static_cast<std::int64_t>(std::max(1.0, fits)));
+    s.steps = (std::min)(most, static_cast<std::int64_t>((std::max)(1.0, fits)));
     return s;
   }
   /// Number of engine steps that the policy was asked for.
@@ -89,17 +89,17 @@ class step_prices {
     return std::ldexp(1.0 + part, static_cast<int>(i / knots_per_octave));
   }
   static double knot_of(double context) {
-    const double x = std::max(1.0, context);
+    const double x = (std::max)(1.0, context);
     const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
     const int exponent = static_cast<int>(bits >> 52) - 1023;
     const double mantissa =
         std::bit_cast<double>((bits & 0x000FFFFFFFFFFFFFu) | 0x3FF0000000000000u);
-    return std::min((exponent + mantissa - 1.0) * knots_per_octave,
-                    static_cast<double>(knots) - 1.001);
+    return (std::min)((exponent + mantissa - 1.0) * knots_per_octave,
+                      static_cast<double>(knots) - 1.001);
   }
   const std::vector<double>& row_of(int batch) {
     const auto at = static_cast<std::size_t>(batch);
-    if (rows_.size() <= at) rows_.resize(std::max(at + 1, 2 * rows_.size()));
+    if (rows_.size() <= at) rows_.resize((std::max)(at + 1, 2 * rows_.size()));
     if (rows_[at].empty()) rows_[at].assign(knots + 1, -1.0);
     return rows_[at];
   }
@@ -114,10 +114,10 @@ class step_prices {
   }
   double time_of(const simulated_step& s) {
     iteration i{.batch = stages_ * s.decodes,
-                .context = std::max(1.0, s.context),
+                .context = (std::max)(1.0, s.context),
                 .prefill_tokens = stages_ * s.prefill_tokens,
                 .prefill_past = s.prefill_past,
-                .prefill_sequences = stages_ * std::max(1.0, s.prefills)};
+                .prefill_sequences = stages_ * (std::max)(1.0, s.prefills)};
     double draft = 0.0;
     if (speculation_) draft = draft_time(i);
     return predict_.time(i).value() + draft;

@@ -22,7 +22,8 @@ class tier_fetches {
   double time_of(simulated_sequence& s, const kv_pool& pool,
                  simulation_statistics& statistics) const {
     const int unit = s.request.block_tokens;
-    const std::size_t most = std::min(s.request.blocks.size(), std::size_t((s.target - 1) / unit));
+    const std::size_t most =
+        (std::min)(s.request.blocks.size(), std::size_t((s.target - 1) / unit));
     double time = 0.0;
     for (std::size_t i = pool.match(std::span(s.request.blocks).first(most)); i < most; ++i) {
       const int tier = pool.tier_of(s.request.blocks[i]);
@@ -34,7 +35,7 @@ class tier_fetches {
     return time;
   }
   void start(int entry, double at, double time) {
-    link_free_ = std::max(link_free_, at) + time;
+    link_free_ = (std::max)(link_free_, at) + time;
     fetches_.push_back({entry, link_free_});
   }
   /// End of the first fetch; `request_source::never` without fetches.

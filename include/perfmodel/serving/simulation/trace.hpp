@@ -58,7 +58,7 @@ struct replay_options {
 namespace detail {
 
 /// Throws out_of_range.
-inline void check(const replay_options& o) {
+inline void check_replay(const replay_options& o) {
   positive("rate_factor", o.rate_factor);
   within("first_requests", static_cast<double>(o.first_requests), 0.0, largest_count, "0 or more");
   not_negative("from_s", o.from_s);
@@ -73,7 +73,7 @@ inline void check(const replay_options& o) {
               "request " + std::to_string(index) + " of the trace " + what);
 }
 /// Throws inconsistent.
-inline void check(const trace_request& r, std::size_t index) {
+inline void check_replay(const trace_request& r, std::size_t index) {
   if (!(r.arrival_s >= 0.0 && r.arrival_s <= 1e12))
     invalid_request(index, "has no valid arrival_s");
   if (r.input_tokens < 1) invalid_request(index, "has input_tokens below 1");
@@ -84,11 +84,11 @@ inline void check(const trace_request& r, std::size_t index) {
   }
 }
 /// Throws inconsistent, out_of_range.
-inline void check(const request_trace& t) {
+inline void check_replay(const request_trace& t) {
   count("block_tokens", static_cast<double>(t.block_tokens));
   for (std::size_t i = 0; i < t.requests.size(); ++i) {
     const trace_request& r = t.requests[i];
-    check(r, i);
+    check_replay(r, i);
     const auto blocks = static_cast<std::int64_t>(t.blocks.size());
     if (r.block_count < 0 || r.first_block < 0 || r.first_block > blocks - r.block_count) {
       invalid_request(i, "has blocks outside its block list");
@@ -121,7 +121,7 @@ class limited_slots {
   /// Earliest time at which something that is due at `due` gets a slot, as far as known.
   double earliest(double due) const {
     if (limit_ > 0 && used_ >= limit_) return request_source::never;
-    return std::max(due, freed_at_);
+    return (std::max)(due, freed_at_);
   }
   void acquire() { ++used_; }
   void release(double at) {
@@ -155,8 +155,8 @@ class trace_source : public request_source {
         arrivals_(options),
         in_flight_(options.in_flight_limit),
         sessions_(options.session_limit) {
-    detail::check(options);
-    detail::check(replayed);
+    detail::check_replay(options);
+    detail::check_replay(replayed);
     select(options);
     if (options.session_limit > 0) number_conversations();
     advance();
@@ -174,7 +174,7 @@ class trace_source : public request_source {
     const bool turn = !turns_.empty() && due_before_root(root);
     const double due = turn ? turns_.top().first : root;
     if (due == never) return never;
-    return std::max(in_flight_.earliest(due), last_sent_);
+    return (std::max)(in_flight_.earliest(due), last_sent_);
   }
 
   void take(simulated_request& r) override {
@@ -280,7 +280,7 @@ class trace_source : public request_source {
     to.first_token_at = -1.0;
     const int covered = r.input_tokens + (trace_.blocks_cover_output ? r.output_tokens : 0);
     const auto first = trace_.blocks.begin() + r.first_block;
-    to.blocks.assign(first, first + std::min(r.block_count, covered / trace_.block_tokens));
+    to.blocks.assign(first, first + (std::min)(r.block_count, covered / trace_.block_tokens));
   }
 
   const request_trace& trace_;
@@ -318,7 +318,7 @@ class streamed_trace_source : public request_source {
         options_(options),
         arrivals_(options),
         in_flight_(options.in_flight_limit) {
-    detail::check(options);
+    detail::check_replay(options);
     if (options.session_limit > 0) {
       detail::fail(error_code::inconsistent, "session_limit needs a trace in memory");
     }
@@ -326,7 +326,7 @@ class streamed_trace_source : public request_source {
   }
 
   double next_arrival() override {
-    return due_ == never ? never : std::max(in_flight_.earliest(due_), last_sent_);
+    return due_ == never ? never : (std::max)(in_flight_.earliest(due_), last_sent_);
   }
 
   void take(simulated_request& r) override {
@@ -360,7 +360,7 @@ class streamed_trace_source : public request_source {
       next_ = {};
       if (!reader_.next(next_, blocks_)) return;
       const auto number = static_cast<std::size_t>(read_++);
-      detail::check(next_, number);
+      detail::check_replay(next_, number);
       if (next_.think_s >= 0.0)
         detail::invalid_request(number, "has a think_s: read it into memory");
       if (next_.arrival_s < before) detail::invalid_request(number, "is before the one before it");

@@ -79,7 +79,7 @@ class workload_source : public request_source {
 
   double next_arrival() override {
     const double due = due_.empty() ? never : due_.top().at;
-    return std::min(due, next_start_);
+    return (std::min)(due, next_start_);
   }
   void take(simulated_request& r) override {
     while (next_start_ <= (due_.empty() ? never : due_.top().at)) {
@@ -170,7 +170,7 @@ class workload_source : public request_source {
       if (cycle + c.from <= at) {
         factor = c.factor;
       } else {
-        until = std::min(until, cycle + c.from);
+        until = (std::min)(until, cycle + c.from);
         break;
       }
     }
@@ -212,7 +212,7 @@ class workload_source : public request_source {
       session& s = sessions_[std::size_t(t.session)];
       const int shared = add_shared(r.blocks, s.leaf);
       const bool is_first = s.history == 0;
-      const int added = is_first ? std::max(shared + 1, workload_.input.draw(lengths_))
+      const int added = is_first ? (std::max)(shared + 1, workload_.input.draw(lengths_))
                                  : workload_.sessions->new_tokens.draw(lengths_);
       r.input_tokens = s.history + added;
       s.history = r.input_tokens + r.output_tokens;
@@ -221,7 +221,7 @@ class workload_source : public request_source {
     } else {
       r.input_tokens = workload_.input.draw(lengths_);
       const int shared = workload_.shared.empty() ? 0 : add_shared(r.blocks, draw_leaf());
-      r.input_tokens = std::max(r.input_tokens, shared + 1);
+      r.input_tokens = (std::max)(r.input_tokens, shared + 1);
     }
     r.assumed_hit_tokens = static_cast<int>(std::lround(workload_.prefix_hit * r.input_tokens));
   }
