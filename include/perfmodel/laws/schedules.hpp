@@ -146,7 +146,7 @@ constexpr bytes<T> mixed_cache_bytes(const std::type_identity_t<T>& count,
   const T late = scalar_min(T(detail::not_negative("recent", recent)),
                             T(detail::not_negative("count", count)));
   return named("mixed cache", late * detail::positive("large", large) +
-                                  (count - late) * detail::positive("small", compact));
+                                  (count - late) * detail::positive("compact", compact));
 }
 
 }  // namespace perfmodel::inline v0_3
