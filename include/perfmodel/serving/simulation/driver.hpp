@@ -183,10 +183,24 @@ class replica_set {
       }
       case routing::prefix_aware: break;
     }
+    return with_prefix(r, at, load);
+  }
+  /// The least loaded of the replicas with the longest cached prefix, if that is half of the prompt
+  /// and no replica is overloaded; else the least loaded.
+  template <class Load>
+  std::size_t with_prefix(const simulated_request& r, double at, const Load& load) const {
+    double fewest = request_source::never, most = 0.0;
+    std::int64_t longest = 0;
+    for (const entry& e : replicas_) {
+      if (!accepts(e, at)) continue;
+      fewest = (std::min)(fewest, load(*e.replica));
+      most = (std::max)(most, load(*e.replica));
+      longest = (std::max)(longest, e.replica->cached_tokens_of(r));
+    }
+    const bool is_balanced = most - fewest <= 32.0 || most <= 1.5 * fewest;
+    if (!is_balanced || 2 * longest < r.input_tokens) return least(at, load);
     return least(at, [&](const simulated_replica<Policy>& x) {
-      const double uncached = r.input_tokens - static_cast<double>(x.cached_tokens_of(r));
-      return uncached + x.kv_use() * static_cast<double>(settings_.cache_tokens) +
-             static_cast<double>(x.waiting()) * r.input_tokens;
+      return load(x) + (x.cached_tokens_of(r) < longest ? 1e9 : 0.0);
     });
   }
 

@@ -17,7 +17,8 @@ namespace perfmodel::inline v0_3 {
 ///   round_robin    each in turn
 ///   least_loaded   the fewest requests in the replica
 ///   power_of_two   the less loaded of two random replicas (Mitzenmacher 2001)
-///   prefix_aware   the least uncached prompt tokens plus tokens in the replica's KV cache (Dynamo)
+///   prefix_aware   the longest cached prefix from half of the prompt on, while no replica has 32
+///                  requests and 1.5 times more than another; else least_loaded (SGLang's router)
 enum class routing { round_robin, least_loaded, power_of_two, prefix_aware };
 
 constexpr const char* name_of(routing r) {
