@@ -665,4 +665,28 @@ TEST_CASE("a simulation refuses what can never run", "[simulate]") {
   CHECK(code(same, 128, 2, 2) == error_code::inconsistent);
 }
 
+TEST_CASE("a workload out of range is refused by the name of its field", "[simulate]") {
+  const auto message = [](auto change) {
+    pm::workload w{.requests = 4, .arrivals = pm::open_arrivals{}};
+    change(w);
+    try {
+      const pm::workload_source source(w);
+    } catch (const pm::error& e) {
+      return std::string(e.what());
+    }
+    return std::string();
+  };
+  const auto open = [](pm::workload& w) -> pm::open_arrivals& {
+    return std::get<pm::open_arrivals>(w.arrivals);
+  };
+  CHECK(message([](auto&) {}).empty());
+  CHECK(message([](auto& w) { w.requests = 0; }).find("requests is 0") == 0);
+  CHECK(message([&](auto& w) { open(w).requests_per_s = 0.0; }).find("requests_per_s is 0") == 0);
+  CHECK(message([&](auto& w) { open(w).changes = {{0.0, 0.0}}; }).find("changes.factor is 0") == 0);
+  CHECK(message([&](auto& w) { open(w).cv = -1.0; }).find("cv is -1") == 0);
+  CHECK(message([](auto& w) { w.output.mean = 0.0; }).find("output.mean is 0") == 0);
+  CHECK(message([](auto& w) { w.prefix_hit = 1.5; }).find("prefix_hit is 1.5") == 0);
+  CHECK(message([](auto& w) { w.arrivals = pm::closed_clients{0}; }).find("concurrency is 0") == 0);
+}
+
 }  // namespace unit_simulate_parts

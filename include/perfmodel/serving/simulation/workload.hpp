@@ -59,7 +59,38 @@ struct workload {
   double prefix_hit = 0.0;  ///< share of each prompt taken as cached, whatever the cache holds
 };
 
+namespace detail {
+
+/// Checks a workload. A rate of zero for a while is written as a small factor.
+/// Errors: a number out of range, by the name of its field.
+inline void check_workload(const workload& w) {
+  const auto within = [](const char* name, double x, double least, double most,
+                         const char* allowed) {
+    if (!(x >= least && x <= most)) out_of_range(name, x, allowed);
+  };
+  within("requests", static_cast<double>(w.requests), 1.0, 1e12, "1 to 10^12");
+  within("prefix_hit", w.prefix_hit, 0.0, 1.0, "0 to 1");
+  for (const length_distribution* l : {&w.input, &w.output}) {
+    within(l == &w.input ? "input.mean" : "output.mean", l->mean, 1.0, 1e9, "1 to 10^9");
+    within(l == &w.input ? "input.cv" : "output.cv", l->cv, 0.0, 100.0, "0 to 100");
+  }
+  if (const auto* closed = std::get_if<closed_clients>(&w.arrivals)) {
+    within("concurrency", closed->concurrency, 1.0, 1e9, "1 to 10^9");
+    within("think_time", closed->think_time, 0.0, 1e12, "0 to 10^12 s");
+  } else if (const auto* open = std::get_if<open_arrivals>(&w.arrivals)) {
+    within("requests_per_s", open->requests_per_s, 1e-9, 1e12, "10^-9 to 10^12");
+    within("cv", open->cv, 0.0, 100.0, "0 to 100");
+    within("requests_per_arrival", open->requests_per_arrival, 1.0, 1e9, "1 to 10^9");
+    within("period", open->period, 0.0, 1e12, "0 to 10^12 s");
+    for (const auto& c : open->changes)
+      within("changes.factor", c.factor, 1e-9, 1e9, "10^-9 to 10^9");
+  }
+}
+
+}  // namespace detail
+
 /// Requests of a workload, drawn from a seed.
+/// Errors: a workload out of range (a rate of 0, no clients, lengths below 1).
 /// Test: rates, variation and lengths of 10^5 requests; equal seeds give equal requests; the prompt
 /// of a turn begins with that of the turn before it.
 class workload_source : public request_source {
@@ -68,6 +99,7 @@ class workload_source : public request_source {
 
   explicit workload_source(const workload& w, std::uint64_t seed = 1)
       : workload_(w), arrivals_(seed * 3 + 1), lengths_(seed * 3 + 2), thinking_(seed * 3 + 3) {
+    detail::check_workload(w);
     if (const auto* closed = std::get_if<closed_clients>(&w.arrivals)) {
       for (int i = 0; i < closed->concurrency && has_more(); ++i) start(0.0);
     } else if (std::holds_alternative<all_at_once>(w.arrivals)) {
