@@ -107,6 +107,16 @@ std::vector<key> degree_keys() {
           degree("expert_parallel", "expert-parallel size").otherwise("1")};
 }
 
+std::vector<key> replica_keys(const char* replicas_help) {
+  std::vector<key> k = degree_keys();
+  k.push_back(degree("data_parallel",
+                     "data-parallel attention groups of a replica, where expert_parallel exceeds "
+                     "tensor_parallel; otherwise the number of replicas, as with replicas")
+                  .otherwise("1"));
+  k.push_back(degree("replicas", replicas_help).otherwise("1"));
+  return k;
+}
+
 std::vector<key> storage_keys() {
   return {
       format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")

@@ -95,6 +95,8 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
 // Keys shared by several queries.
 key accelerator_key();
 std::vector<key> degree_keys();
+/// Keys of the layout, and of the replicas with it.
+std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
 /// shared_tokens and shared_prefixes: the common prefixes of prompts.
 std::vector<key> shared_keys();

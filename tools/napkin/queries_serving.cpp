@@ -27,12 +27,7 @@ struct serving {
     const auto append = [&k](std::vector<key> more) {
       for (key& one : more) k.push_back(std::move(one));
     };
-    append(degree_keys());
-    k.push_back(degree("data_parallel",
-                       "data-parallel attention groups of a replica, where expert_parallel exceeds "
-                       "tensor_parallel; otherwise the number of replicas, as with replicas")
-                    .otherwise("1"));
-    k.push_back(degree("replicas", "replicas that share the load").otherwise("1"));
+    append(replica_keys("replicas that share the load"));
     append(load_keys());
     k.push_back(
         count("stream_interval", "output tokens per streamed response chunk").otherwise("1"));

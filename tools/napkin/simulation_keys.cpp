@@ -398,12 +398,7 @@ std::vector<key> simulation_keys() {
   const auto append = [&k](std::vector<key> more) {
     for (key& one : more) k.push_back(std::move(one));
   };
-  append(degree_keys());
-  k.push_back(degree("data_parallel",
-                     "data-parallel attention groups of a replica, where expert_parallel exceeds "
-                     "tensor_parallel; otherwise the number of replicas, as with replicas")
-                  .otherwise("1"));
-  k.push_back(degree("replicas", "replicas behind the router").otherwise("1"));
+  append(replica_keys("replicas behind the router"));
   append(arrival_keys());
   append(storage_keys());
   append(reservation_keys());

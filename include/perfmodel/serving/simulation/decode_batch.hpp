@@ -34,7 +34,6 @@ struct simulated_sequence {
   double growth = 1.0;         ///< tokens per step; above 1 with speculation
   std::int64_t joined = 0;     ///< number of the batch's step at which it joined
   std::int64_t last_step = 0;  ///< number of the step that emits its last token
-  std::int64_t leaves = 0;     ///< number of the step after which it leaves the batch
   // In the order of admission:
   std::int64_t admission = 0;
   int previous = no_sequence, next = no_sequence;
@@ -58,10 +57,6 @@ class decode_batch {
   /// Output tokens of a step.
   double emitted() const { return ended_ == 0 ? growth_ : growth_ - ended_growth_; }
   double mean_context() const { return (context_ + growth_ * static_cast<double>(step_)) / size_; }
-  /// Sum of the output tokens that its sequences still emit.
-  double remaining_tokens() const {
-    return static_cast<double>(last_steps_) - static_cast<double>(step_) * size_;
-  }
 
   void join(int entry, simulated_sequence& s, int context, std::int64_t rounds, double growth,
             int extra_steps, int block_tokens, int lookahead) {
@@ -70,13 +65,11 @@ class decode_batch {
     s.growth = growth;
     s.joined = step_;
     s.last_step = step_ + rounds;
-    s.leaves = s.last_step + extra_steps;
     ++size_;
     context_ += context - growth * static_cast<double>(step_);
     growth_ += growth;
-    last_steps_ += s.last_step;
     push({s.last_step, entry, s.use, false});
-    if (extra_steps > 0) push({s.leaves, entry, s.use, true});
+    if (extra_steps > 0) push({s.last_step + extra_steps, entry, s.use, true});
     const std::int64_t phase = (context + lookahead - step_) % block_tokens;
     if (phases_.size() != static_cast<std::size_t>(block_tokens))
       phases_.assign(static_cast<std::size_t>(block_tokens), 0);
@@ -97,7 +90,6 @@ class decode_batch {
     }
     context_ -= s.context - s.growth * static_cast<double>(s.joined);
     growth_ -= s.growth;
-    last_steps_ -= s.last_step;
     const std::int64_t phase = (s.context + lookahead - s.joined) % block_tokens;
     --phases_[phase_index(phase, block_tokens)];
     if (size_ == 0) context_ = growth_ = ended_growth_ = 0.0;
@@ -182,7 +174,7 @@ class decode_batch {
   double context_ = 0.0;  ///< sum over sequences of context - growth x step at joining
   double growth_ = 0.0, ended_growth_ = 0.0;
   int ended_ = 0;
-  std::int64_t step_ = 0, last_steps_ = 0;
+  std::int64_t step_ = 0;
   std::vector<end> ends_{};             ///< heap
   std::vector<std::int64_t> phases_{};  ///< sequences by (context - step) modulo the block
 };

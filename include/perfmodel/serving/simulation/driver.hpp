@@ -105,9 +105,9 @@ class replica_set {
     e.ready = ready;
     e.begins = ready;
     replicas_.push_back(std::move(e));
-    most_ = (std::max)(most_, serving(ready));
+    most_ = (std::max)(most_, serving());
   }
-  int serving(double) const {
+  int serving() const {
     int n = 0;
     for (const entry& e : replicas_) n += e.drains ? 0 : 1;
     return n;
@@ -118,7 +118,7 @@ class replica_set {
     const autoscaling& s = *options_.scaling;
     const int wanted = std::clamp(
         static_cast<int>(std::ceil((in_flight_ + 1.0) / s.requests_per_replica)), s.least, s.most);
-    int n = serving(at);
+    int n = serving();
     if (wanted >= n) low_since_ = at;
     for (; n < wanted; ++n) {
       const auto idle =
@@ -131,7 +131,7 @@ class replica_set {
         idle->ready = at + s.start_up;
         idle->begins = at;
         idle->ends = -1.0;
-        most_ = (std::max)(most_, serving(at));
+        most_ = (std::max)(most_, serving());
       }
     }
     const auto accepting = std::count_if(replicas_.begin(), replicas_.end(),

@@ -34,7 +34,6 @@ class step_prices {
         policy_(policy),
         speculation_(speculate),
         predict_(deployment_, policy_, detail::links_of<double>(policy_)),
-        groups_(d.layout.data),
         stages_(per_stage ? d.layout.pipeline : 1) {}
   step_prices(const step_prices&) = delete;
   step_prices& operator=(const step_prices&) = delete;
@@ -46,10 +45,9 @@ class step_prices {
   }
   /// Time of a decode step of `batch` sequences with a mean context.
   double decode(int batch, double context) {
-    const std::vector<double>& row = row_of(batch);
     const double at = knot_of(context);
     const auto i = static_cast<std::size_t>(at);
-    const double low = value(row, batch, i), high = value(row, batch, i + 1);
+    const double low = value(batch, i), high = value(batch, i + 1);
     return low + (at - static_cast<double>(i)) * (high - low);
   }
   /// Decode steps with linearly rising times: from `first`, by `slope` per step.
@@ -62,10 +60,9 @@ class step_prices {
   };
   /// The first segment of at most `most` decode steps; contexts grow by `growth` per step.
   segment decode_segment(int batch, double context, double growth, std::int64_t most) {
-    const std::vector<double>& row = row_of(batch);
     const double at = knot_of(context);
     const auto i = static_cast<std::size_t>(at);
-    const double low = value(row, batch, i), high = value(row, batch, i + 1);
+    const double low = value(batch, i), high = value(batch, i + 1);
     const double left = context_of(i), right = context_of(i + 1);
     const double per_token = (high - low) / (right - left);
     segment s;
@@ -77,7 +74,6 @@ class step_prices {
   }
   /// Number of engine steps that the policy was asked for.
   std::int64_t priced() const { return priced_; }
-  const deployment& of() const { return deployment_; }
 
  private:
   static constexpr int knots_per_octave = 32, octaves = 24;
@@ -97,15 +93,14 @@ class step_prices {
     return (std::min)((exponent + mantissa - 1.0) * knots_per_octave,
                       static_cast<double>(knots) - 1.001);
   }
-  const std::vector<double>& row_of(int batch) {
+  std::vector<double>& row_of(int batch) {
     const auto at = static_cast<std::size_t>(batch);
     if (rows_.size() <= at) rows_.resize((std::max)(at + 1, 2 * rows_.size()));
     if (rows_[at].empty()) rows_[at].assign(knots + 1, -1.0);
     return rows_[at];
   }
-  double value(const std::vector<double>& row, int batch, std::size_t i) {
-    double& known = rows_[static_cast<std::size_t>(batch)][i];
-    static_cast<void>(row);
+  double value(int batch, std::size_t i) {
+    double& known = row_of(batch)[i];
     if (known < 0.0) {
       ++priced_;
       known = time_of({.decodes = double(batch), .context = context_of(i)});
@@ -148,7 +143,6 @@ class step_prices {
       double, Policy,
       std::remove_cvref_t<decltype(detail::links_of<double>(std::declval<const Policy&>()))>>
       predict_;
-  double groups_;
   double stages_;
   std::vector<std::vector<double>> rows_{};
   std::int64_t priced_ = 0;
