@@ -65,15 +65,23 @@ constexpr void add_stream_interval(basic_latency_distribution<T>& times,
              during_burst * mean_itl});
 }
 
+/// 99th percentile of a Poisson count over its mean n, in the normal approximation 1 + 2.326 / sqrt(n).
+template <Scalar T>
+constexpr T poisson_p99(const T& mean) {
+  using math::sqrt;
+  return 1.0 + 2.326 / sqrt(scalar_max(mean, T(1e-9)));
+}
+
 /// TTFT distribution of a closed loop. A share `burst` of all requests is the initial burst of
 /// `prompts` prompts; their TTFT is uniform between those of the first and the last prefill. A
 /// share `meets` of the other requests queues behind prefills. `prefill_queueing` is the mean
-/// queueing over all requests outside the burst.
+/// queueing over all requests outside the burst, `longest` the 99th percentile of it.
+/// The queueing is a constant and an exponential term, of which the 99th percentile is `longest`.
 template <Scalar T>
 constexpr basic_latency_distribution<T> closed_loop_ttft(
     const basic_service_terms<T>& s, const basic_prefill_steps<T>& p, const T& prompts,
     const T& burst, const duration<T>& mean_itl, const duration<T>& unqueued_ttft,
-    const duration<T>& prefill_queueing, const T& meets) {
+    const duration<T>& prefill_queueing, const duration<T>& longest, const T& meets) {
   basic_latency_distribution<T> times;
   if (upper(burst) > 0.0) {
     const duration<T> full_step =
@@ -89,37 +97,89 @@ constexpr basic_latency_distribution<T> closed_loop_ttft(
   }
   const T later = 1.0 - burst;
   times.add(with_length(T(later * (1.0 - meets)), unqueued_ttft, p.prefill_time, {}, s.input_cv));
-  times.add(with_length(T(later * meets), unqueued_ttft, p.prefill_time, prefill_queueing / meets,
+  constexpr double p99 = 4.605170185988091;  // of an exponential with the mean 1
+  const duration<T> mean = prefill_queueing / meets;
+  const duration<T> tail =
+      min(mean, duration<T>(max(duration<T>(longest - mean), duration<T>{}) / (p99 - 1.0)));
+  times.add(with_length(T(later * meets), unqueued_ttft + (mean - tail), p.prefill_time, tail,
                         s.input_cv));
   return times;
 }
 
-/// Number of prefills that start while one request decodes: one for each of the other requests
-/// outside the initial burst. Under mixed chunks it is at most what full steps can take; under
-/// static batches it is 0.
+/// Number of engine steps from the arrival of a request to that of the one that replaces it: those
+/// before it joins, those that decode it and, under mixed chunks, those that prefill it. Under the
+/// other schedulers a step is one that decodes, with the prefills before it.
 template <Scalar T>
-constexpr T prefills_during_decode(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                   const T& others, const T& burst) {
-  T met = s.scheduler == scheduling::static_batches ? T(0.0) : T(others * (1.0 - burst));
-  if (s.prefills_per_request) met = *s.prefills_per_request * met;
-  if (s.scheduler != scheduling::mixed_chunks) return met;
-  return scalar_min(met, T(s.intervals() / p.decode_steps_per_prefill));
+constexpr T steps_per_request(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                              const T& scheduling_steps) {
+  const T prefill = s.scheduler == scheduling::mixed_chunks
+                        ? pipelined_chunk_steps(p.chunks, p.pipeline_stages)
+                        : T(0.0);
+  return scalar_max(T(scheduling_steps + prefill + scalar_max(T(s.output_tokens - 1.0), T(0.0))),
+                    T(1.0));
 }
 
-/// Mean number of other prefills that join the engine step of a given prefill. In
-/// steady state completions are random. In a run, requests of the initial burst tend to complete at
+/// Engine steps before a request joins one. Without other requests (an idle engine) it joins at
+/// once. Where its arrival is not that of a completion, since its CPU time comes first, it waits at
+/// least for half the step in progress.
+template <Scalar T>
+constexpr T steps_before_prefill(const basic_service_terms<T>& s, const T& others) {
+  const T boundary = T(upper(s.request_cpu_time.value()) > 0.0 ? 0.5 : 0.0);
+  return any_of(others) * scalar_max(T(s.scheduling_steps - s.stream_steps), boundary) +
+         s.stream_steps;
+}
+
+/// Inter-token latency of a closed loop. `met` prefills start between two steps, and `prompts` came
+/// with the request's own. Unless steps are mixed, decoding waits for all of these: the first
+/// interval of an output contains those that run after its own prefill, and no others.
+template <Scalar T>
+constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_terms<T>& s,
+                                                        const basic_prefill_steps<T>& p,
+                                                        const T& met, const T& prompts) {
+  const basic_latency_distribution<T> itl = itl_of(s, p, met);
+  if (s.scheduler == scheduling::mixed_chunks || !(upper(prompts) > 1.0)) return itl;
+  const duration<T> own = p.prefill_time + coscheduled_prefill_delay(p, T(prompts - 1.0));
+  const duration<T> rest =
+      max(duration<T>(prompts * p.saturated_prefill_time - own), duration<T>{});
+  const T first = 1.0 / s.intervals();
+  basic_latency_distribution<T> all;
+  for (std::size_t i = 0; i < itl.size(); ++i) {
+    basic_latency_part<T> part = itl[i];
+    part.weight = part.weight * (1.0 - first);
+    all.add(part);
+  }
+  all.add({first, p.decode_time, 2.0 * rest});
+  return all;
+}
+
+/// Number of prefills of other requests that start in an engine step: each of them starts once in
+/// the n steps of a request (`steps_per_request`). Of a run, those in the initial burst do not
+/// count. Under mixed chunks it is at most what full steps can take; under static batches it is 0.
+template <Scalar T>
+constexpr T prefills_of_others(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                               const T& others, const T& burst, const T& steps) {
+  if (s.scheduler == scheduling::static_batches) return T(0.0);
+  T prefills = others * (1.0 - burst) / steps;
+  if (s.prefills_per_request) prefills = *s.prefills_per_request * prefills;
+  if (s.scheduler != scheduling::mixed_chunks) return prefills;
+  return scalar_min(prefills, T(1.0 / p.decode_steps_per_prefill));
+}
+
+/// Mean number of other prefills that arrive for the same engine step as a given prefill. Of static
+/// batches these are all others. In steady state completions are random. In a run, requests of the initial burst tend to complete at
 /// the same time, and so do those that replace them.
 template <Scalar T>
 constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                 const basic_closed_loop<T>& loop, const T& batch) {
+                                 const basic_closed_loop<T>& loop, const T& batch, const T& steps) {
   const T others = scalar_max(T(batch - 1.0), T(0.0));
-  T prefills = others / s.intervals();
+  if (s.scheduler == scheduling::static_batches) return others;
+  T prefills = others / steps;
   if (loop.requests) {
     const T generations = scalar_max(T(1.0), T(*loop.requests / batch - 1.0));
     prefills = simultaneous_completions(s, others, mean_inverse_square_root(generations));
   }
   if (s.scheduler == scheduling::mixed_chunks)
-    prefills = scalar_min(prefills, scalar_max(T(others / s.intervals()), T(p.prefills_per_step)));
+    prefills = scalar_min(prefills, scalar_max(T(others / steps), T(p.prefills_per_step)));
   return named("coscheduled prefills", prefills);
 }
 
@@ -186,14 +246,17 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T others = scalar_max(T(b - 1.0), T(0.0));
   const T burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
 
-  const T met = detail::prefills_during_decode(s, p, others, burst);
+  const T waits = detail::steps_before_prefill(s, others);
+  const T steps = detail::steps_per_request(s, p, waits);
+  const T met = detail::prefills_of_others(s, p, others, burst, steps);
   basic_service_state<T> state;
-  state.itl = detail::itl_of(s, p, named("prefills per interval", T(met / s.intervals())));
+  const T coscheduled = detail::coscheduled_prefills(s, p, loop, b, steps);
+  state.itl =
+      detail::closed_loop_itl(s, p, named("prefills per interval", met), T(coscheduled + 1.0));
   const duration<T> mean_itl = named("mean ITL", state.itl.mean());
   const duration<T> decoding = s.intervals() * mean_itl;
 
-  const duration<T> unqueued = s.request_cpu_time + s.scheduling_steps * mean_itl + p.prefill_time;
-  const T coscheduled = detail::coscheduled_prefills(s, p, loop, b);
+  const duration<T> unqueued = s.request_cpu_time + waits * mean_itl + p.prefill_time;
   const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
   // While a request is in service the engine prefills as many prompts as are in service.
   const duration<T> queueing = named(
@@ -204,9 +267,8 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> admission =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = admission + queueing;
-  state.ttft_terms = {s.request_cpu_time, s.scheduling_steps * mean_itl,
-                      s.scheduling_steps, coscheduled,
-                      queueing,           admission};
+  state.ttft_terms = {s.request_cpu_time, waits * mean_itl, waits,
+                      coscheduled,        queueing,         admission};
   state.batch = b;
   if (s.scheduler == scheduling::mixed_chunks) {
     state.batch = named("sequences decoding",
@@ -215,6 +277,9 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   state.ttft = detail::closed_loop_ttft(
       s, p, T(others + 1.0), burst, mean_itl,
       named("TTFT without prefill queueing", duration<T>(unqueued + admission)), queueing,
+      s.scheduler == scheduling::static_batches
+          ? duration<T>(others * p.saturated_prefill_time)
+          : min(others * p.saturated_prefill_time, detail::poisson_p99(coscheduled) * queueing),
       scalar_max(detail::any_of(coscheduled), T(1e-9)));
   return state;
 }

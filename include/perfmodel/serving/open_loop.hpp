@@ -14,6 +14,152 @@ struct admission_queue {
   duration<T> wait{};  ///< mean wait of the arrivals that queue
 };
 
+/// Inter-token latency of a prefill-first scheduler at arrival rate lambda. Between two decode steps
+/// the engine prefills until no prompt waits; the prompts that arrive during a prefill step form the
+/// next one. With g prefill steps between two decode steps, of k prompts each:
+///   ITL = D + g (P - M) + lambda ITL M      all prompts that arrive are prefilled
+///   g   = (1 - exp(-lambda D)) exp(lambda (P - M) + k (1 - exp(-lambda M))),   k = lambda ITL / g
+/// D is the time of a decode step, P that of a prefill, M its marginal time. No prompt arrives during
+/// a step with a Poisson number of prompts, k in the mean, with the probability 1 / exp(...).
+/// u = lambda D / g solves u exp(b u) = constant, by Newton's method for Lambert's W.
+/// Exact where prompts do not share a step (M = P: the busy period of M/G/1) and where a step costs
+/// the same for any number of them (M = 0).
+/// Test: both limits; the simulation, tests/simulator/closed_forms.cpp.
+template <Scalar T>
+struct prefill_first_gap {
+  T marginal{};       ///< lambda M
+  T prefill_steps{};  ///< g
+  duration<T> mean{};
+
+  constexpr prefill_first_gap(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                              const request_rate<T>& rate) {
+    using math::exp;
+    using math::log;
+    const duration<T> shared = max(p.prefill_time - p.marginal_prefill_time, duration<T>{});
+    marginal = scalar_min(T(rate * p.marginal_prefill_time / request), T(1.0 - 1e-6));
+    const T decode = scalar_max(T(rate * p.decode_time / request), T(1e-12));
+    const T b = any_of(marginal) / (1.0 - marginal);
+    const T scale = decode / any_of(decode) * exp(T(-1.0 * T(rate * shared / request) * (1.0 + b)));
+    const T z = b * scale;
+    T w = log(T(1.0 + z));
+    for (int i = 0; i < 4; ++i) w = (w * w + z * exp(T(-w))) / (w + 1.0);
+    prefill_steps = decode / scalar_max(T(scale * exp(T(-w))), T(1e-30));
+    mean = (p.decode_time + prefill_steps * shared) / (1.0 - marginal);
+    // No more requests run than are admitted.
+    mean = max(p.decode_time, min(mean, s.max_running / s.intervals() * request / rate));
+    prefill_steps = scalar_min(prefill_steps, T((mean - p.decode_time) /
+                                                max(p.prefill_time, duration<T>(1e-12 * second))));
+  }
+
+  /// Mean time of the prefills that follow where k prompts wait, given that any do:
+  /// (g' (P - M) + k M) / (1 - lambda M), with g' steps in the ratio of those that wait.
+  constexpr duration<T> after(const basic_prefill_steps<T>& p, const T& waiting, const T& any,
+                              const T& stalled) const {
+    const duration<T> shared = max(p.prefill_time - p.marginal_prefill_time, duration<T>{});
+    return (prefill_steps / stalled * shared + waiting / any * p.marginal_prefill_time) /
+           (1.0 - marginal);
+  }
+};
+
+/// Mean number m of prefills that start between two engine steps at arrival rate lambda:
+/// m = lambda (D + q S + (m - q) M) with q = 1 - exp(-m), as in itl_of, by Newton's method from the
+/// value for q = 1. A prompt in chunks adds its stall to as many steps: m = lambda D / (1 - lambda S).
+/// At most what full steps can take.
+/// Test: the equation itself; the simulation, tests/simulator/closed_forms.cpp.
+template <Scalar T>
+constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                   const request_rate<T>& rate) {
+  using math::exp;
+  const auto within = [&](const duration<T>& time) { return T(rate * time / request); };
+  const T decode = within(p.decode_time), stall = within(p.decode_stall);
+  constexpr double below_one = 1.0 - 1e-6;
+  if (s.scheduler == scheduling::mixed_chunks && upper(p.chunks) > 1.0) {
+    const T steps = pipelined_chunk_steps(T(p.decode_steps_per_prefill * p.prefills_per_step),
+                                          p.pipeline_stages);
+    return scalar_min(T(decode / (1.0 - scalar_min(stall, T(below_one)))), T(1.0 / steps));
+  }
+  const T further = scalar_min(within(p.marginal_prefill_time), T(below_one));
+  const T first = scalar_max(T(stall - further), T(0.0));
+  T m = (decode + first) / (1.0 - further);
+  for (int i = 0; i < 5; ++i) {
+    const T none = exp(T(-m));
+    const T excess = m * (1.0 - further) - decode - (1.0 - none) * first;
+    m = m - excess / scalar_max(T(1.0 - further - none * first), T(1e-9));
+  }
+  return scalar_min(scalar_max(m, decode), scalar_max(p.prefills_per_step, T(1.0)));
+}
+
+/// Wait of a prompt for the prefills of others in an open loop: M/G/1 with the time of a prompt in
+/// full steps, whose share of the time is `utilisation`.
+template <Scalar T>
+struct prefill_queue {
+  T utilisation{};
+  duration<T> wait{};
+
+  constexpr prefill_queue(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                          const basic_open_loop<T>& arrivals)
+      : utilisation(
+            scalar_min(T(arrivals.rate * p.saturated_prefill_time / request), T(1.0 - 1e-6))),
+        wait(single_server_wait(utilisation,
+                                T((arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0),
+                                p.saturated_prefill_time)) {}
+};
+
+/// Distribution of the inter-token latency of an open loop. `sequences` decode at a time, which is
+/// asked of pipelines alone. The prompts behind a request, k = lambda (wait + own prefill), follow
+/// in the steps after its prefill:
+///   prefill first   all before its first decode step
+///   mixed           in b = max(1, k c) / (1 - rho) steps with probability 1 - exp(-k), of which
+///                   b (1 - exp(-(O - 1) / b)) lie within its output; c steps per prompt
+/// The other intervals are those of a random engine step.
+/// Leaves out: data-parallel groups.
+/// Test: the simulation, tests/simulator/closed_forms.cpp.
+template <Scalar T>
+constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<T>& s,
+                                                      const basic_prefill_steps<T>& p,
+                                                      const basic_open_loop<T>& arrivals,
+                                                      const T& sequences) {
+  using math::exp;
+  const request_rate<T>& rate = arrivals.rate;
+  if (s.scheduler == scheduling::static_batches) return itl_of(s, p, T(0.0));
+  const bool mixed = s.scheduler == scheduling::mixed_chunks;
+  if (!mixed && p.pipeline_stages > 1.0) return itl_of(s, p, T(sequences / s.intervals()));
+  const prefill_queue<T> queue(s, p, arrivals);
+  const T behind = scalar_max(T(rate * (queue.wait + p.prefill_time) / request), T(1e-12));
+  const T followed = named("share of requests with a prompt behind", any_of(behind));
+  basic_latency_distribution<T> itl;
+  if (mixed) {
+    const T steps = scalar_max(T(1.0), T(behind / followed * p.decode_steps_per_prefill)) /
+                    (1.0 - queue.utilisation);
+    const T share = named("share of intervals behind a prefill",
+                          followed * scalar_min(T(1.0), T(steps / s.intervals() *
+                                                          (1.0 - exp(T(-s.intervals() / steps))))));
+    const basic_latency_distribution<T> random = itl_of(s, p, arrivals_between_steps(s, p, rate));
+    for (std::size_t i = 0; i < random.size(); ++i) {
+      basic_latency_part<T> part = random[i];
+      part.weight = part.weight * (1.0 - share);
+      itl.add(part);
+    }
+    const duration<T> stall = p.decode_stall / scalar_max(p.steps_per_prefill, T(1.0));
+    itl.add(with_length(share, p.decode_time + stall, stall, {}, s.input_cv));
+    return itl;
+  }
+  const prefill_first_gap<T> gap(s, p, rate);
+  const T decode = scalar_max(T(rate * p.decode_time / request), T(1e-12));
+  const T stalled = any_of(decode);  // share of decode steps that prefills follow
+  const duration<T> stall = (gap.mean - p.decode_time) / stalled;
+  const T own = 1.0 / s.intervals();  // the interval after its own prefill
+  // `behind` prompts wait there where lambda D do after a decode step.
+  const duration<T> rest = gap.after(p, behind, followed, stalled);
+  itl.add({(1.0 - own) * (1.0 - stalled) + own * (1.0 - followed), p.decode_time});
+  const duration<T> first = min(p.prefill_time, stall);
+  itl.add(with_length(T((1.0 - own) * stalled), p.decode_time + first, first, stall - first,
+                      s.input_cv));
+  const duration<T> next = min(p.prefill_time, rest);
+  itl.add(with_length(T(own * followed), p.decode_time + next, next, rest - next, s.input_cv));
+  return itl;
+}
+
 /// Admission queue of an open loop with arrival rate lambda and K batch slots (`max_running`). The
 /// number of requests in the system is a birth and death process. Births occur at rate lambda,
 /// deaths at rate n / C(n), where C(n) is the request time of a closed loop of n requests.
@@ -61,9 +207,8 @@ constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
 ///   TTFT   CPU time + scheduling steps x ITL + residual step + prefill
 ///          + rho / (1 - rho) (cv^2 + cv_I^2) / 2 x saturated prefill time + admission delay
 /// O is the number of output tokens, cv the variation of arrivals, cv_I that of prompt lengths.
-/// `loop` is the state of a closed loop in which a request meets the same number of other requests,
-/// and `p` its step times. `capacity_rate` is the throughput of the closed loop with all batch
-/// slots taken. Prefill is an M/G/1 queue with vacations: the engine decodes while no prompt waits.
+/// `itl` and the step times `p` are those of the mean decode batch. `capacity_rate` is the throughput
+/// of the closed loop with all batch slots taken. Prefill is an M/G/1 queue with vacations: the engine decodes while no prompt waits.
 /// Source: Pollaczek and Khinchine; Levy and Yechiali 1975 (vacations); Allen and Cunneen (other
 /// arrival processes).
 /// Leaves out: preemption.
@@ -72,30 +217,37 @@ constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
 template <Scalar T>
 constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
                                               const basic_prefill_steps<T>& p,
-                                              const basic_service_state<T>& loop,
+                                              const basic_latency_distribution<T>& itl_distribution,
                                               const basic_open_loop<T>& arrivals,
                                               const request_rate<T>& capacity_rate) {
   const request_rate<T>& rate = arrivals.rate;
-  basic_service_state<T> state = loop;
-  const duration<T> itl = named("mean ITL", loop.itl.mean());
+  basic_service_state<T> state;
+  state.itl = itl_distribution;
+  const duration<T> itl = named("mean ITL", state.itl.mean());
   state.throughput = rate;
   state.batch = named("sequences decoding", T(rate * s.output_tokens * itl / request));
 
   const bool mixed = s.scheduler == scheduling::mixed_chunks;
-  const T share = mixed ? T(T(rate * itl / request) * p.decode_steps_per_prefill)
-                        : T(rate * p.saturated_prefill_time / request);
-  const T rho = named("share of time for prefill", scalar_min(share, T(1.0 - 1e-6)));
-  const T variation = (arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0;
-  const duration<T> queueing =
-      named("prefill queueing", single_server_wait(rho, variation, p.saturated_prefill_time));
+  const detail::prefill_queue<T> queue(s, p, arrivals);
+  const T rho = named("share of time for prefill", queue.utilisation);
+  const duration<T> queueing = named("prefill queueing", queue.wait);
   const duration<T> burst =
       detail::coscheduled_prefill_delay(p, T(arrivals.arrivals_per_burst - 1.0)) / (1.0 - rho);
 
   const T busy = detail::any_of(state.batch);  // probability that the engine has a step in flight
-  const duration<T> residual = detail::residual_step_time(s, p, state, itl);
+  const bool batching = s.scheduler == scheduling::prefill_first && p.pipeline_stages == 1.0;
+  duration<T> residual = detail::residual_step_time(s, p, state, itl);
+  if (batching) {
+    const detail::prefill_first_gap<T> gap(s, p, rate);
+    const T steps = scalar_max(gap.prefill_steps, T(1e-12));
+    const duration<T> step = (gap.mean - p.decode_time) / steps;
+    residual = 0.5 * (busy * p.decode_time * (p.decode_time / gap.mean) +
+                      (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / gap.mean));
+  }
   // Arrivals during one step join the same next step.
-  const T coscheduled =
-      mixed ? scalar_min(T(rate * residual / request * 2.0), T(p.prefills_per_step - 1.0)) : T(0.0);
+  const T coscheduled = mixed || batching ? scalar_min(T(rate * residual / request * 2.0),
+                                                       T(p.prefills_per_step - 1.0))
+                                          : T(0.0);
   // Steps of other requests delay it only where there are any; its stream interval always does.
   const T steps =
       busy * scalar_max(T(s.scheduling_steps - s.stream_steps - 1.0), T(0.0)) + s.stream_steps;

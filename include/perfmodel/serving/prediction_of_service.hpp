@@ -232,36 +232,39 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
   return solve_closed_loop(in, loop);
 }
 
-/// Solution of an open loop at arrival rate lambda. A request in service meets on average n others:
-/// n = lambda C(n + 1), where C(m) is the request time of a closed loop of m requests. This is
-/// exact for a birth and death process with a linear C. Requests in bursts meet more others,
-/// periodic arrivals fewer. The closed loop with all batch slots taken has the largest possible
-/// throughput.
+/// Solution of an open loop at arrival rate lambda. m = lambda ITL prefills start between two tokens
+/// of a sequence, and n = m (O - 1) sequences decode, by Little's law. A token meets n others where
+/// arrivals are Poisson (they see time averages); requests in bursts meet more, periodic arrivals
+/// fewer. The closed loop with all batch slots taken has the largest possible throughput.
 /// Not feasible: an arrival rate of at least that throughput.
-/// Source: docs/laws/research/serving.md (derivation).
-/// Test: the simulator of tests/simulator.
+/// Source: Little 1961; Wolff, "Poisson arrivals see time averages", Operations Research 30(2), 1982.
+/// Test: the simulator of tests/simulator; tests/simulator/closed_forms.cpp.
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>& in,
                                            const basic_open_loop<T>& arrivals) {
-  const T& limit = in.terms.max_running;
+  const basic_service_terms<T>& s = in.terms;
+  const T& limit = s.max_running;
   const loop_solution<T> full =
       solve_closed_loop(in, {limit}, "a first evaluation of a full service", "a full service");
   const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
   loop_solution<T> found;
+  basic_latency_distribution<T> itl;
   T last{};  // number of others at which `found` was solved
   const T itself =
       (1.0 + arrivals.cv * arrivals.cv) / 2.0 + (arrivals.arrivals_per_burst - 1.0) / 2.0;
+  const T decoding_share = scalar_max(T(s.output_tokens - 1.0), T(0.0)) / s.intervals();
   const auto in_system = [&](const T& others) -> T {
     last = others;
-    const T b = scalar_max(T(1.0), scalar_min(T(others + itself), limit));
-    found = solve_closed_loop(in, {b});
-    return scalar_min(T(b * (arrivals.rate / found.state.throughput)), T(2.0 * limit));
+    found.decode_batch = scalar_max(T(1.0), scalar_min(T(decoding_share * others + itself), limit));
+    found.steps = steps_at(in, named("decode batch", found.decode_batch), nullptr);
+    itl = open_loop_itl(s, found.steps, arrivals, others);
+    return scalar_min(T(s.intervals() * T(arrivals.rate * itl.mean() / request)), T(2.0 * limit));
   };
-  const T others = named("requests in service", balanced_batch(limit, in_system, 1.002));
+  const T others = named("sequences in service", balanced_batch(limit, in_system, 1.002));
   bool is_current = false;
   if constexpr (std::is_floating_point_v<T>) is_current = others == last;
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself
-  found.state = open_service(in.terms, found.steps, found.state, arrivals, capacity_rate);
+  found.state = open_service(s, found.steps, itl, arrivals, capacity_rate);
   if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
     found.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
                                 upper(arrivals.rate.value()), lower(capacity_rate.value()));
