@@ -239,7 +239,7 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     const auto a = pm::serving(s.d, s.l, c), b = pm::serving(more.d, more.l, c);
     if (!b.feasible.feasible) continue;
     const auto where = [&] { return told(s) + "; " + told(more); };
-    itl.rises(a.itl.value(), b.itl.value(), where);
+    itl.rises(a.itl.value(), b.itl.value(), where, [&] { return steps_between(s, more, c); });
     ttft.rises(a.ttft.value(), b.ttft.value(), where);
     e2e.rises(a.e2e.value(), b.e2e.value(), where);
     gaps.rises(0.99 * a.itl_distribution.quantile(0.99).value(),

@@ -137,7 +137,8 @@ constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_term
                                                         const basic_prefill_steps<T>& p,
                                                         const T& met, const T& prompts) {
   const basic_latency_distribution<T> itl = itl_of(s, p, met);
-  if (s.scheduler == scheduling::mixed_chunks || !(upper(prompts) > 1.0)) return itl;
+  if (s.scheduler == scheduling::mixed_chunks || p.pipeline_stages > 1.0 || !(upper(prompts) > 1.0))
+    return itl;
   const duration<T> own = p.prefill_time + coscheduled_prefill_delay(p, T(prompts - 1.0));
   const duration<T> rest =
       max(duration<T>(prompts * p.saturated_prefill_time - own), duration<T>{});

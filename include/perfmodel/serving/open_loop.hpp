@@ -79,8 +79,8 @@ constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_
     return scalar_min(T(decode / (1.0 - scalar_min(stall, T(below_one)))), T(1.0 / steps));
   }
   const T further = scalar_min(within(p.marginal_prefill_time), T(below_one));
-  const T first = scalar_max(T(stall - further), T(0.0));
-  T m = (decode + first) / (1.0 - further);
+  const T first = stall - further;
+  T m = (decode + scalar_max(first, T(0.0))) / (1.0 - further);
   for (int i = 0; i < 5; ++i) {
     const T none = exp(T(-m));
     const T excess = m * (1.0 - further) - decode - (1.0 - none) * first;
@@ -89,29 +89,47 @@ constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_
   return scalar_min(scalar_max(m, decode), scalar_max(p.prefills_per_step, T(1.0)));
 }
 
-/// Wait of a prompt for the prefills of others in an open loop: M/G/1 with the time of a prompt in
-/// full steps, whose share of the time is `utilisation`.
+/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed
+/// chunks a step with prefill takes L for k prompts in the mean and could take K (`prefills_per_step`),
+/// so the service time is L / K; else it is the time of a prompt in full steps.
+/// Exact for one prompt a step: the decode steps between are the vacations of the server.
 template <Scalar T>
 struct prefill_queue {
   T utilisation{};
   duration<T> wait{};
 
   constexpr prefill_queue(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                          const basic_open_loop<T>& arrivals)
-      : utilisation(
-            scalar_min(T(arrivals.rate * p.saturated_prefill_time / request), T(1.0 - 1e-6))),
-        wait(single_server_wait(utilisation,
-                                T((arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0),
-                                p.saturated_prefill_time)) {}
+                          const basic_open_loop<T>& arrivals) {
+    const duration<T> step = min(p.saturated_prefill_time, mean_step(s, p, arrivals.rate));
+    utilisation = scalar_min(T(arrivals.rate * p.saturated_prefill_time / request), T(1.0 - 1e-6));
+    utilisation = scalar_min(utilisation, T(arrivals.rate * step / request));
+    wait = single_server_wait(utilisation,
+                              T((arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0), step);
+  }
+
+ private:
+  /// L / K
+  static constexpr duration<T> mean_step(const basic_service_terms<T>& s,
+                                         const basic_prefill_steps<T>& p,
+                                         const request_rate<T>& rate) {
+    if (!(upper(p.prefills_per_step) > 1.0) || s.scheduler != scheduling::mixed_chunks)
+      return p.saturated_prefill_time;
+    const T m = arrivals_between_steps(s, p, rate);
+    const T prompts = scalar_min(T(m / any_of(scalar_max(m, T(1e-12)))), p.prefills_per_step);
+    return (p.prefill_time + scalar_max(T(prompts - 1.0), T(0.0)) * p.marginal_prefill_time) /
+           p.prefills_per_step;
+  }
 };
 
 /// Distribution of the inter-token latency of an open loop. `sequences` decode at a time, which is
 /// asked of pipelines alone. The prompts behind a request, k = lambda (wait + own prefill), follow
 /// in the steps after its prefill:
 ///   prefill first   all before its first decode step
-///   mixed           in b = max(1, k c) / (1 - rho) steps with probability 1 - exp(-k), of which
-///                   b (1 - exp(-(O - 1) / b)) lie within its output; c steps per prompt
-/// The other intervals are those of a random engine step.
+///   mixed           the first step has some with probability a = 1 - exp(-k). Over a long output the
+///                   steps with prefill are lambda P c more than those of random steps, for the
+///                   arrivals during the own prefill P; the share of an output's is
+///                   a b (1 - exp(-(O - 1) / b)) / (O - 1), b = max(1, lambda P c / a) / (1 - lambda S)
+/// c is the number of steps per prompt, S the time that a further prompt adds to them. The other intervals are those of a random engine step.
 /// Leaves out: data-parallel groups.
 /// Test: the simulation, tests/simulator/closed_forms.cpp.
 template <Scalar T>
@@ -129,8 +147,10 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
   const T followed = named("share of requests with a prompt behind", any_of(behind));
   basic_latency_distribution<T> itl;
   if (mixed) {
-    const T steps = scalar_max(T(1.0), T(behind / followed * p.decode_steps_per_prefill)) /
-                    (1.0 - queue.utilisation);
+    const duration<T> further = upper(p.chunks) > 1.0 ? p.decode_stall : p.marginal_prefill_time;
+    const T delayed = scalar_min(T(rate * further / request), queue.utilisation);
+    const T served = rate * p.prefill_time / request * p.decode_steps_per_prefill;
+    const T steps = scalar_max(T(1.0), T(served / followed)) / (1.0 - delayed);
     const T share = named("share of intervals behind a prefill",
                           followed * scalar_min(T(1.0), T(steps / s.intervals() *
                                                           (1.0 - exp(T(-s.intervals() / steps))))));
