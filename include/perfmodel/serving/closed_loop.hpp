@@ -248,7 +248,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
 
   const T waits = detail::steps_before_prefill(s, others);
-  const T steps = detail::steps_per_request(s, p, waits);
+  const T steps = detail::steps_per_request(s, p, T(waits - s.stream_steps));
   const T met = detail::prefills_of_others(s, p, others, burst, steps);
   basic_service_state<T> state;
   const T coscheduled = detail::coscheduled_prefills(s, p, loop, b, steps);
