@@ -1,8 +1,10 @@
 // KV-cache capacity: blocks, tokens and sequences that fit next to the weights.
 #include <perfmodel/serving/prefix_cache.hpp>
+#include <perfmodel/serving/speculation.hpp>
 
 #include "deployments.hpp"
 #include "query.hpp"
+#include "service_keys.hpp"
 
 namespace napkin {
 
@@ -14,6 +16,10 @@ key accelerator_if_any() {
   key k = accelerator_key().optional();
   k.help = "accelerator; not needed with memory_bytes";
   return k;
+}
+
+key draft_key(const char* name, const char* help) {
+  return count(name, help, 1.0, 64.0).optional();
 }
 
 struct kv_capacity {
@@ -39,6 +45,9 @@ struct kv_capacity {
     k.push_back(
         count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
     k.push_back(engine_key());
+    k.push_back(draft_key("mtp", "draft tokens per step from the model's own heads"));
+    k.push_back(draft_key("draft_length", "draft tokens per step, of n-grams or of draft_model"));
+    k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
     return k;
   }
 
@@ -68,8 +77,15 @@ struct kv_capacity {
     }
 
     const auto per_token = kv_bytes_per_token(d.model, formats.kv);
-    const pm::basic_memory_budget<T> budget = budget_of(in, d);
-    const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
+    const T tokens = context(in, d.model);
+    const pm::detail::drafter_memory<T> drafter = drafts_of(in, d, tokens);
+    const pm::basic_memory_budget<T> budget = budget_of(in, d, drafter.weights);
+    auto c = capacity(in, d, budget, tokens, in.number("block_size"));
+    if (in.has("draft_model") || in.has("mtp")) {
+      using pm::math::floor;
+      const pm::bytes<T> own = pm::detail::sequence_on_device(d, tokens);
+      c.sequences = floor(T(c.sequences * (own / (own + drafter.sequence))));
+    }
     outcome<T> out;
     out.add("kv_bytes_per_token", "KV cache per token", per_token);
     out.add("kv_bytes_available", "KV-cache capacity per GPU", c.available);
@@ -102,13 +118,34 @@ struct kv_capacity {
     if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
     return all;
   }
+  /// Memory of the drafter of a request; sets the copies of recurrent states of `d`.
+  template <pm::Scalar T>
+  static pm::detail::drafter_memory<T> drafts_of(inputs<T>& in, pm::basic_deployment<T>& d,
+                                                 const T& context) {
+    auto s = detail::drafted_tokens(in, d.model, in.text("model"));
+    if (!s) {
+      if (in.has("draft_model")) in.missing("draft_length", "draft_model needs draft tokens");
+      return {};
+    }
+    if (in.has("draft_model")) {
+      s->by = pm::drafter::model;
+      s->draft = detail::drafting(in, d);
+    }
+    d.state_copies = 1.0 + T(s->length);
+    return pm::detail::memory_of_drafter(d, *s, context);
+  }
   /// A given weight_bytes is the whole model's: each GPU has its tensor-parallel share.
   template <pm::Scalar T>
-  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
-    if (!in.has("weight_bytes")) return memory_budget_of(d);
-    return memory_budget_of(
-        d, named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
-                                                static_cast<double>(d.layout.tensor)));
+  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d,
+                                              const pm::bytes<T>& drafter) {
+    if (!in.has("weight_bytes")) {
+      using pm::upper;
+      if (!(upper(drafter.value()) > 0.0)) return memory_budget_of(d);
+      return memory_budget_of(d, pm::bytes<T>(weight_bytes_per_device(d) + drafter));
+    }
+    const pm::bytes<T> own = in.template amount<pm::bytes<T>>("weight_bytes") /
+                             static_cast<double>(d.layout.tensor);
+    return memory_budget_of(d, named("weight bytes per device", pm::bytes<T>(own + drafter)));
   }
   template <pm::Scalar T>
   static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,

@@ -24,15 +24,15 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   });
   const T latents = over_layers(d.model.layers.feed_forwards,  // projections to and from experts
                                 [&](const auto& x) { return x.latent_weights(d.model.hidden); });
-  T vocabulary = p.embedding + p.head;
-  if (d.model.encoder) vocabulary += d.model.encoder->parameters;
+  const T vocabulary = p.embedding + p.head;
+  const T encoder = d.model.encoder ? d.model.encoder->parameters : T(0.0);
   return named("weight bytes per device",
                (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
                    (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
                        stored(d.weights.linear) +
                    p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
-                   vocabulary / tensor * other);
+                   encoder / tensor * other + vocabulary / tensor * stored(d.weights.of_tables()));
 }
 }  // namespace detail
 
@@ -184,6 +184,27 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
   return {};
 }
 
+/// Bytes of the states of one mixer as the deployment's engine keeps them, with a copy per draft
+/// token.
+template <Scalar T, class Shape>
+constexpr bytes<T> states_of(const basic_deployment<T>& d, const Shape& a) {
+  if constexpr (requires { a.state_format; }) {
+    return d.state_copies * sequence_state(stored_by(d.serving_engine, a));
+  } else {
+    return {};
+  }
+}
+
+/// Bytes of recurrent states that one device stores for one sequence.
+template <Scalar T>
+constexpr bytes<T> states_on_device(const basic_deployment<T>& d) {
+  return over_layers(d.model.layers.mixers,
+                     [&](const auto& a) {
+                       return bytes<T>(cache_share(a, T(d.layout.tensor)) * states_of(d, a));
+                     }) /
+         T(d.layout.pipeline);
+}
+
 /// Bytes of KV cache and recurrent states that one device stores for one sequence.
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
@@ -191,9 +212,22 @@ constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& con
   const storage_format kv = kv_format_of(d);
   const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
     const T share = cache_share(a, tensor);
-    return bytes<T>(sequence_cache(a, context, kv, share) + share * sequence_state(a));
+    return bytes<T>(sequence_cache(a, context, kv, share) + share * states_of(d, a));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
+}
+
+/// Bytes that a sequence needs of a memory that SGLang splits once into a pool of states (0.9 to 1)
+/// and one of KV cache: whichever pool is full first. Other engines have one pool.
+/// Source: sglang, server_args.py, mamba_full_memory_ratio.
+template <Scalar T>
+constexpr bytes<T> sequence_of_pools(const basic_deployment<T>& d, const bytes<T>& sequence) {
+  constexpr double ratio = 0.9;
+  const bytes<T> states = states_on_device(d);
+  const bytes<T> cache = sequence - states;
+  if (d.serving_engine != engine::sglang || !(upper(states.value()) > 0.0)) return sequence;
+  return bytes<T>::from_value(scalar_max(T(states.value() * ((1.0 + ratio) / ratio)),
+                                         T(cache.value() * (1.0 + ratio))));
 }
 
 /// Bytes of KV cache and states on one device. It stores the mean number of sequences per
@@ -265,7 +299,7 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
   if (!grows_by_token(d.model) && lower(c.available.value()) > 0.0) {
     using math::floor;
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
-    c.sequences = floor(T(c.available / sequence));
+    c.sequences = floor(T(c.available / sequence_of_pools(d, sequence)));
     c.feasible = upper(c.sequences) < 1.0
                      ? infeasible("the weights leave no memory for one sequence of this context",
                                   "B", upper(sequence.value()), lower(c.available.value()))
