@@ -230,7 +230,7 @@ TEST_CASE("draft heads are told apart, and counted by hand", "[models]") {
                            {"dflash_config", {{"target_layer_ids", {1, 4, 7, 9}}}}});
   CHECK(std::string(flash.draft) == "DFlash");
   CHECK(pm::parameters(flash.model).total() == 3 * (ffn + attention) + 4 * 64 * 64 + 7 * 64);
-  CHECK(flash.model.drafts_block);
+  CHECK(flash.model.predicts_block);
   const auto mtp = read({{"architectures", {"DeepseekV3ForCausalLMNextN"}},
                          {"num_nextn_predict_layers", 1},
                          {"first_k_dense_replace", 3}});

@@ -179,9 +179,8 @@ found_model read_model(const std::string& path) {
 
 void found_model::require_storage(std::string_view name) const {
   if (unknown_storage.empty()) return;
-  throw error(error_code::invalid_config,
-              cat("model: ", in_quotes(name), ": ", unknown_storage,
-                  "; a given weight_format replaces the file's"));
+  throw error(error_code::invalid_config, cat("model: ", in_quotes(name), ": ", unknown_storage,
+                                              "; a given weight_format replaces the file's"));
 }
 
 std::string not_read_text(const std::vector<std::string>& fields) {

@@ -28,13 +28,13 @@ std::string parameters_text(double n) {
                    : cat(pm::detail::significant(n / 1e9, 4), "e9");
 }
 std::string format_text(const pm::storage_format& s) {
-  std::string text = s.value_bits
-                         ? cat(pm::detail::significant(*s.value_bits, 4), " bits, run as ",
-                               name_of(s.format))
-                         : std::string(name_of(s.format));
+  std::string text = s.value_bits ? cat(pm::detail::significant(*s.value_bits, 4), " bits, run as ",
+                                        name_of(s.format))
+                                  : std::string(name_of(s.format));
   if (s.group && s.scale_bits + s.zero_bits > 0.0) {
     const bool block = *s.group == 128.0 * 128.0;
-    text += cat(" in ", block ? "128 x 128 blocks" : "groups of ", block ? "" : count_text(*s.group));
+    text +=
+        cat(" in ", block ? "128 x 128 blocks" : "groups of ", block ? "" : count_text(*s.group));
   }
   if (s.wide_share > 0.0)
     text += cat(", ", pm::detail::significant(100.0 * s.wide_share, 3), " % in 16 bits");
@@ -111,12 +111,10 @@ std::vector<part> parts_of(const found_model& found) {
   const pm::transformer& m = found.model;
   const pm::weight_storage& w = found.stored;
   const pm::parameter_count p = parameters(m);
-  std::vector<part> all = {{"attention", p.attention, w.attention},
-                           {"feed_forward", p.linear, w.linear},
-                           {"experts", p.experts, w.experts},
-                           {"embedding", p.embedding, w.of_tables()},
-                           {"head", p.head, w.of_tables()},
-                           {"other", p.other + p.expert_biases, w.others}};
+  std::vector<part> all = {
+      {"attention", p.attention, w.attention}, {"feed_forward", p.linear, w.linear},
+      {"experts", p.experts, w.experts},       {"embedding", p.embedding, w.of_tables()},
+      {"head", p.head, w.of_tables()},         {"other", p.other + p.expert_biases, w.others}};
   if (m.encoder) all.push_back({"encoder", m.encoder->parameters, w.others});
   std::erase_if(all, [](const part& x) { return x.parameters == 0.0; });
   return all;

@@ -76,7 +76,8 @@ struct kv_capacity {
       d = all_of_it(d);
     }
 
-    const auto per_token = kv_bytes_per_token(d.model, formats.kv);
+    const auto per_token = kv_growth_per_token(d.model, formats.kv);
+    const auto short_token = kv_bytes_per_token(d.model, formats.kv);
     const T tokens = context(in, d.model);
     const pm::detail::drafter_memory<T> drafter = drafts_of(in, d, tokens);
     const pm::basic_memory_budget<T> budget = budget_of(in, d, drafter.weights);
@@ -87,7 +88,10 @@ struct kv_capacity {
       c.sequences = floor(T(c.sequences * (own / (own + drafter.sequence))));
     }
     outcome<T> out;
-    out.add("kv_bytes_per_token", "KV cache per token", per_token);
+    using pm::upper;
+    out.add("kv_bytes_per_token", "KV cache per token at long context", per_token);
+    if (upper(short_token.value()) != upper(per_token.value()))
+      out.add("kv_bytes_per_short_token", "KV cache per token within every window", short_token);
     out.add("kv_bytes_available", "KV-cache capacity per GPU", c.available);
     out.add("blocks", "blocks", c.blocks);
     out.add("tokens", "tokens", c.tokens);
@@ -118,7 +122,8 @@ struct kv_capacity {
     if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
     return all;
   }
-  /// Memory of the drafter of a request; sets the copies of recurrent states of `d`.
+  /// Memory of the drafter of a request; sets the number of recurrent states of
+  /// a sequence of `d`.
   template <pm::Scalar T>
   static pm::detail::drafter_memory<T> drafts_of(inputs<T>& in, pm::basic_deployment<T>& d,
                                                  const T& context) {
@@ -131,7 +136,7 @@ struct kv_capacity {
       s->by = pm::drafter::model;
       s->draft = detail::drafting(in, d);
     }
-    d.state_copies = 1.0 + T(s->length);
+    d.states_per_sequence = 1.0 + T(s->length);
     return pm::detail::memory_of_drafter(d, *s, context);
   }
   /// A given weight_bytes is the whole model's: each GPU has its tensor-parallel share.
@@ -143,8 +148,8 @@ struct kv_capacity {
       if (!(upper(drafter.value()) > 0.0)) return memory_budget_of(d);
       return memory_budget_of(d, pm::bytes<T>(weight_bytes_per_device(d) + drafter));
     }
-    const pm::bytes<T> own = in.template amount<pm::bytes<T>>("weight_bytes") /
-                             static_cast<double>(d.layout.tensor);
+    const pm::bytes<T> own =
+        in.template amount<pm::bytes<T>>("weight_bytes") / static_cast<double>(d.layout.tensor);
     return memory_budget_of(d, named("weight bytes per device", pm::bytes<T>(own + drafter)));
   }
   template <pm::Scalar T>

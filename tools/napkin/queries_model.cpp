@@ -17,13 +17,13 @@ struct model {
   static constexpr const char* help =
       "Parameters, weights, KV cache and recurrent state of a model; where it fits";
   static std::vector<key> keys() {
-    return {model_key(),
-            format_key("weight_format",
-                       "weight format of the linear layers; default: the checkpoint's")
-                .optional(),
-            format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
-                .optional(),
-            engine_key()};
+    return {
+        model_key(),
+        format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
+            .optional(),
+        format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+            .optional(),
+        engine_key()};
   }
 
   template <pm::Scalar T, class Mode>

@@ -59,10 +59,10 @@ struct basic_attention_shape {
   std::optional<T> value_dim{};
   std::optional<T> query_rank{};  ///< rank of the query projection (Step-3)
   std::optional<T> window{};
-  /// keys and values are those of an image of so many tokens, not of the text (Llama 3.2 Vision)
+  /// tokens of an image, which keys and values are projected from (Llama 3.2 Vision)
   std::optional<T> image_tokens{};
   std::optional<basic_attention_indexer<T>> indexer{};
-  std::optional<T> input_width{};  ///< of queries, keys and values, where not hidden (EAGLE-3)
+  std::optional<T> input_width{};  ///< input of the projections, if not hidden (EAGLE-3)
   bool chunked = false;
   bool qkv_bias = false;
   bool output_bias = false;

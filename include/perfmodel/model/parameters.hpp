@@ -139,11 +139,11 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_stor
   const basic_parameter_count<T> p = parameters(m);
   T others = p.expert_biases + p.other;
   if (m.encoder) others += m.encoder->parameters;
-  return named("weight bytes",
-               p.attention * bytes_of(stored.attention) + p.linear * bytes_of(stored.linear) +
-                   p.experts * bytes_of(stored.experts) +
-                   (p.embedding + p.head) * bytes_of(stored.of_tables()) +
-                   others * bytes_of(stored.others));
+  return named("weight bytes", p.attention * bytes_of(stored.attention) +
+                                   p.linear * bytes_of(stored.linear) +
+                                   p.experts * bytes_of(stored.experts) +
+                                   (p.embedding + p.head) * bytes_of(stored.of_tables()) +
+                                   others * bytes_of(stored.others));
 }
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,

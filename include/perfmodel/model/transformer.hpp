@@ -136,9 +136,9 @@ struct basic_transformer {
   /// Draft heads (EAGLE, MTP, DFlash): hidden vectors of the target that one matrix joins to one; 0
   /// for a model of its own.
   T joined_inputs{};
-  bool drafts_block = false;   ///< all draft tokens in one step (DFlash)
-  bool shares_tables = false;  ///< a draft head's vocabulary tables are its target's
-  weight_storage stored{};  ///< the published checkpoint's storage; bf16 unless stated
+  bool predicts_block = false;  ///< all draft tokens in one step (DFlash)
+  bool shares_tables = false;   ///< a draft head's vocabulary tables are its target's
+  weight_storage stored{};      ///< the published checkpoint's storage; bf16 unless stated
 
   constexpr bool is_draft_head() const { return lower(joined_inputs) > 0.0; }
 
@@ -158,7 +158,7 @@ struct basic_transformer {
     f("encoder", s.encoder...);
     f("layer_embedding", s.layer_embedding...);
     f(field::not_negative("joined_inputs"), s.joined_inputs...);
-    f("drafts_block", s.drafts_block...);
+    f("predicts_block", s.predicts_block...);
     f("shares_tables", s.shares_tables...);
     f("stored", s.stored...);
   }

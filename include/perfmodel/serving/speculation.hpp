@@ -140,7 +140,7 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& g
   using math::floor;
   const drafter_memory<T> m = memory_of_drafter(given, s, context);
   basic_deployment<T> d = given;
-  d.state_copies = 1.0 + s.width * T(s.length);
+  d.states_per_sequence = 1.0 + s.width * T(s.length);
   const basic_memory_budget<T> budget =
       budget_with_weights(d, bytes<T>(weights_on_device(d) + m.weights));
   basic_kv_capacity<T> c = shared_prefix_capacity(d, budget, shared, context, T(16.0));
@@ -156,7 +156,7 @@ constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_specu
                                  const T& batch, const T& context,
                                  const EstimateStep& estimate_step) {
   if (s.by == drafter::lookup) return {};
-  const bool block = s.by == drafter::model && s.draft->model.drafts_block;
+  const bool block = s.by == drafter::model && s.draft->model.predicts_block;
   const bool once = s.by == drafter::heads || block;
   basic_iteration<T> i{batch, context};
   if (!once) i.tokens_per_sequence = s.width;

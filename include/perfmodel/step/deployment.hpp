@@ -39,7 +39,7 @@ struct basic_deployment {
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
-  T state_copies = T(1.0);
+  T states_per_sequence = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -55,7 +55,7 @@ struct basic_deployment {
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
     f("serving_engine", s.serving_engine...);
     f("limits", s.limits...);
-    f(field::count("state_copies"), s.state_copies...);
+    f(field::count("states_per_sequence"), s.states_per_sequence...);
   }
 };
 using deployment = basic_deployment<>;

@@ -189,7 +189,7 @@ constexpr feasibility group_fits(const basic_deployment<T>& d) {
 template <Scalar T, class Shape>
 constexpr bytes<T> states_of(const basic_deployment<T>& d, const Shape& a) {
   if constexpr (requires { a.state_format; }) {
-    return d.state_copies * sequence_state(stored_by(d.serving_engine, a));
+    return d.states_per_sequence * sequence_state(stored_by(d.serving_engine, a));
   } else {
     return {};
   }
@@ -226,8 +226,8 @@ constexpr bytes<T> sequence_of_pools(const basic_deployment<T>& d, const bytes<T
   const bytes<T> states = states_on_device(d);
   const bytes<T> cache = sequence - states;
   if (d.serving_engine != engine::sglang || !(upper(states.value()) > 0.0)) return sequence;
-  return bytes<T>::from_value(scalar_max(T(states.value() * ((1.0 + ratio) / ratio)),
-                                         T(cache.value() * (1.0 + ratio))));
+  return bytes<T>::from_value(
+      scalar_max(T(states.value() * ((1.0 + ratio) / ratio)), T(cache.value() * (1.0 + ratio))));
 }
 
 /// Bytes of KV cache and states on one device. It stores the mean number of sequences per

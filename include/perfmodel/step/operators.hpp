@@ -31,7 +31,8 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
     run({.name = "shared experts", .kind = linear, .times = layers},
         p.feed_forward(*e.shared_intermediate, e.gated));
   }
-  run({.name = "router", .times = layers}, p.high_precision_gemm(share.rows, hidden, e.experts, p.formats.weights.others));
+  run({.name = "router", .times = layers},
+      p.high_precision_gemm(share.rows, hidden, e.experts, p.formats.weights.others));
   if (e.latent) {
     run({.name = "to the experts' latent", .kind = linear, .times = layers},
         p.linear_gemm(hidden, *e.latent, p.formats.weights.linear));

@@ -119,12 +119,7 @@ struct rank_step {
   /// GEMM in the format of the residual stream: the router, and the LM head.
   constexpr basic_gemm<T> high_precision_gemm(const T& m, const T& k, const T& n,
                                               const storage_format& weights) const {
-    return {.m = m,
-            .n = n,
-            .k = k,
-            .format = residual,
-            .weights = weights,
-            .output = residual};
+    return {.m = m, .n = n, .k = k, .format = residual, .weights = weights, .output = residual};
   }
   constexpr basic_swiglu<T> feed_forward(const T& width, bool gated) const {
     return {.tokens = share.rows,

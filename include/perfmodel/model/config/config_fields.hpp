@@ -11,12 +11,12 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Paths of the fields whose values were used.
+/// Paths of the fields that a reader used.
 using fields_read = std::set<std::string>;
 
 /// A view of one JSON object; `path` is put before the field names of its errors. Json has the
 /// interface of nlohmann::json. A field that is null counts as missing. `read`, if given, records
-/// each field whose value is used.
+/// each field that is used.
 /// Errors: invalid_config. Tests: every kind of wrong value in every field is refused.
 template <class Json>
 class config_fields {

@@ -74,7 +74,7 @@ inline const role_name* role_called(std::string name) {
   return nullptr;
 }
 
-/// Lists of one name per layer, or of a period of names that repeats (RecurrentGemma's block_types).
+/// Lists of one name per layer, or per layer of a period that repeats (RecurrentGemma).
 inline constexpr const char* name_lists[] = {
     "layers_block_type", "layer_types",      "mixer_types", "block_types",
     "layer_type_list",   "attention_layers", "attn_types"};

@@ -2,6 +2,7 @@
 // names.
 #pragma once
 
+#include <algorithm>
 #include <perfmodel/model/config/layer_patterns.hpp>
 
 namespace perfmodel::inline v0_3::detail {

@@ -122,7 +122,7 @@ void keep_draft_layers(Json& fields, draft_kind kind) {
   }
 }
 
-/// Makes a draft head of a model that was read: what joins its inputs, and which tables are its own.
+/// Makes a draft head of a model that was read: what joins its inputs, and its own tables.
 /// EAGLE joins 2 hidden vectors (token and feature), EAGLE-3 3 features, and its queries, keys and
 /// values see 2; MTP joins 2; DFlash joins a feature of each of its target layers.
 /// Sources: Li et al., EAGLE (arXiv 2401.15077) and EAGLE-3 (arXiv 2503.01840), section 3;
@@ -137,7 +137,7 @@ void become_draft(transformer& m, draft_kind kind, const config_fields<Json>& ow
   own.mark_read("block_size");  // its number of draft tokens
   if (kind == draft_kind::dflash) {
     m.joined_inputs = 1;
-    m.drafts_block = true;
+    m.predicts_block = true;
     if (own.has("dflash_config") && own.object("dflash_config").has_list("target_layer_ids"))
       m.joined_inputs =
           static_cast<double>(own.object("dflash_config").list("target_layer_ids").size());

@@ -14,7 +14,7 @@ struct ordered_layers {
     layer_shape shape{};
   };
   double hidden = 0;
-  bool sibling_experts = false;  ///< experts beside a dense `mlp`, not in it (Gemma 4, Grok-2)
+  bool sibling_experts = false;  ///< experts next to a dense `mlp`, not in it (Gemma 4)
   std::vector<entry> all{};
 };
 

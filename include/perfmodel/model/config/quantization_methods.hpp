@@ -152,7 +152,7 @@ storage_format quark(const config_fields<Json>& q) {
   return s;
 }
 
-/// torchao: by the name of its recipe, wherever it stands. Int4 has a bf16 scale and zero per group.
+/// torchao: by the name of its recipe, at any depth. Int4 has a bf16 scale and zero per group.
 template <class Json>
 storage_format torchao(const config_fields<Json>& q) {
   const std::string text = lower_case(q.has("quant_type") ? q.at("quant_type").dump() : "");

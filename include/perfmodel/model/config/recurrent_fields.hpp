@@ -105,7 +105,7 @@ recurrent_shape short_convolution_of(const config_fields<Json>& own, double hidd
   return r;
 }
 
-/// True where a list of layers' names has lightning attention, which then has the attention's heads.
+/// True where a list of layers' names has lightning attention, with the heads of attention.
 template <class Json>
 bool names_lightning(const config_fields<Json>& own) {
   for (const char* key : name_lists) {
