@@ -53,7 +53,8 @@ constexpr number_format wider(number_format a, number_format b) {
 /// bits per element = bits + (scale_bits + zero_bits) / group, where bits are `value_bits` if given
 /// (3-bit GPTQ, GGUF's k-quants by their bytes per block), else the format's. A share `wide_share`
 /// of the elements stays in 16 bits: modules that a checkpoint does not quantise.
-/// Source: Dettmers & Zettlemoyer, "The case for 4-bit precision", 2023, section 2 (block-wise quantisation).
+/// Source: Dettmers & Zettlemoyer, "The case for 4-bit precision", 2023, section 2 (block-wise
+/// quantisation).
 /// Errors: what takes one refuses a group below 1, and bits outside 0 to 64.
 /// Test: {int4, .group = 64, .scale_bits = 16} is 4.25 bits, 0.53125 bytes.
 struct storage_format {

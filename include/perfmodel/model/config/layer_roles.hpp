@@ -194,13 +194,36 @@ std::string other_name_list(const config_fields<Json>& own, std::size_t layers) 
   return {};
 }
 
+/// Roles of families that one field of dimensions tells; false where none does.
+template <class Json>
+bool roles_by_dimensions(layer_roles& roles, const config_fields<Json>& own,
+                         const model_family& family) {
+  const auto all = [&roles](mixer_role to) {
+    for (layer_role& r : roles) r.mixer = to;
+  };
+  if (own.has("mb_per_layer")) {  // Phi-4-mini-flash: each n-th layer has a Mamba
+    mark_decoder_decoder(roles,
+                         static_cast<std::size_t>(own.whole("mb_per_layer", 0, most_layers)));
+  } else if (own.has("mamba_d_ssm")) {  // Falcon-H1
+    all(mixer_role::both);
+  } else if (own.has("decay_low_rank_dim") || family.recurrent) {
+    all(mixer_role::recurrent);
+  } else if (own.has("attention_chunk_size") && own.has("no_rope_layers") &&
+             !own.list("no_rope_layers").empty()) {  // Llama 4
+    mark(roles, own, "no_rope_layers", 1, mixer_role::chunk);
+  } else if (own.has("attention_chunk_size") && !own.has("sliding_window")) {
+    mark_between(roles, own.whole_or("no_rope_layer_interval", 4, 1, most_layers), 3,
+                 mixer_role::chunk);
+  } else {
+    return own.has("compress_ratios");
+  }
+  return true;
+}
+
 /// The roles of all layers. Without any field about them they all have full attention.
 template <class Json>
 layer_roles roles_of(const config_fields<Json>& own, const model_family& family, double layers) {
   layer_roles roles(static_cast<std::size_t>(layers));
-  const auto all = [&roles](mixer_role to) {
-    for (layer_role& r : roles) r.mixer = to;
-  };
   const auto period = [&own](const char* key) { return own.whole(key, 1, most_layers); };
   const period_name* every = nullptr;
   for (const period_name& p : full_layer_periods) {
@@ -242,20 +265,7 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
   } else if (own.has("mamba_step") && own.flag_or("mamba_enabled", true)) {  // PLaMo 2
     const double n = period("mamba_step");
     mark_between(roles, n, math::floor(n / 2), mixer_role::recurrent);
-  } else if (own.has("mb_per_layer")) {  // Phi-4-mini-flash: each n-th layer has a Mamba
-    mark_decoder_decoder(roles,
-                         static_cast<std::size_t>(own.whole("mb_per_layer", 0, most_layers)));
-  } else if (own.has("mamba_d_ssm")) {  // Falcon-H1
-    all(mixer_role::both);
-  } else if (own.has("decay_low_rank_dim") || family.recurrent) {
-    all(mixer_role::recurrent);
-  } else if (own.has("attention_chunk_size") && own.has("no_rope_layers") &&
-             !own.list("no_rope_layers").empty()) {  // Llama 4
-    mark(roles, own, "no_rope_layers", 1, mixer_role::chunk);
-  } else if (own.has("attention_chunk_size") && !own.has("sliding_window")) {
-    mark_between(roles, own.whole_or("no_rope_layer_interval", 4, 1, most_layers), 3,
-                 mixer_role::chunk);
-  } else if (!own.has("compress_ratios")) {
+  } else if (!roles_by_dimensions(roles, own, family)) {
     windows_by_rule(roles, own, family);
   }
   return roles;

@@ -125,14 +125,14 @@ class exception_count {
                                      "share_expert.down_proj", "shared_mlp.output_linear"});
       linear.add(matrix, wide);
     }
-    const bool beside =
+    const bool next_to =
         named({"experts", "experts.0.down_proj", "experts.gate_up_proj",
                "block_sparse_moe.experts.0.w1", "block_sparse_moe.experts", "moe.experts"});
     const bool within =
         !sibling_ && named({"mlp.experts", "mlp.experts.0.down_proj", "mixer.experts",
                             "mixer.experts.0.up_proj", "block_sparse_moe.input_linear",
                             "feed_forward.experts", "feed_forward.experts.0.w1", "moe.gate_proj"});
-    experts.add(x.expert_weights(hidden_), beside || within);
+    experts.add(x.expert_weights(hidden_), next_to || within);
   }
 
   const module_patterns& patterns_;

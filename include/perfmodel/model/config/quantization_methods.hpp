@@ -206,6 +206,17 @@ std::optional<storage_format> by_bits(const config_fields<Json>& q) {
   return s;
 }
 
+/// 8 bits, or 4 with a scale per 64: 32 bits, or 8 + 32/256 where it is quantised too.
+template <class Json>
+storage_format bitsandbytes(const config_fields<Json>& q) {
+  const bool four = q.flag_or("load_in_4bit", false);
+  if (four == q.flag_or("load_in_8bit", false))
+    q.refuse("load_in_4bit", "either it or load_in_8bit");
+  if (!four) return int8;
+  const bool twice = q.flag_or("bnb_4bit_use_double_quant", false);
+  return {int4, 64, twice ? 8.0 + 32.0 / 256.0 : 32.0};
+}
+
 template <class Json>
 storage_format storage_by_method(const config_fields<Json>& q, const std::string& method) {
   if (method == "fp8" || method == "fbgemm_fp8" || method == "ptpc_fp8") {
@@ -229,14 +240,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
     const char* const group = q.has("q_group_size") ? "q_group_size" : "group_size";
     return integer_groups(q, bits, group, q.flag_or("zero_point", true));
   }
-  if (method == "bitsandbytes") {
-    const bool four = q.flag_or("load_in_4bit", false);
-    if (four == q.flag_or("load_in_8bit", false))
-      q.refuse("load_in_4bit", "either it or load_in_8bit");
-    if (!four) return int8;
-    const bool twice = q.flag_or("bnb_4bit_use_double_quant", false);
-    return {int4, 64, twice ? 8.0 + 32.0 / 256.0 : 32.0};
-  }
+  if (method == "bitsandbytes") return bitsandbytes(q);
   if (method == "compressed-tensors") return compressed_tensors(q);
   if (method.starts_with("modelopt")) return modelopt(q, "quant_algo");
   if (method == "quark") return quark(q);
