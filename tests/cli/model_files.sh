@@ -141,7 +141,7 @@ ask model weight_bytes 19.325e9 0.01e9 "$(of Qwen3-32B-AWQ)"
 ask model weight_bytes 6.615e9 0.01e9 "$(of SALA)"
 # MiMo: fp8 but for o_proj, 14.09 GB in bf16: attention 25.76 GB.
 mimo=$("$napkin" model "$(of MiMo-V2.5-Pro)" --json)
-near 'MiMo: attention' "$(sed -E 's/.*"attention":\{"bytes":([0-9.e+]*).*/\1/' <<<"$mimo")" 25.76e9 0.05e9
+near 'MiMo: attention' "$(sed -E 's/.*"attention":\{[^}]*"bytes":([0-9.e+]*).*/\1/' <<<"$mimo")" 25.76e9 0.05e9
 ask model weight_bytes "$(awk 'BEGIN { print 426175973760 * 33 / 32 }')" 4e9 "$(of M3-MXFP8)"
 has 'Qwen3-Omni' "$("$napkin" model "$(of Omni)" --json)" '"not_read":["code2wav_config","talker_config"]'
 has 'GLM-5.1-w8a8' "$("$napkin" model "$(of w8a8)")" 'its name says w8a8'
