@@ -100,6 +100,11 @@ struct kv_capacity {
     out.set(c.feasible);
     if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
     note_cache_format(out, formats);
+    const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
+    if (in.has("draft_length") && !in.has("draft_model") && stateless) {
+      out.notes.push_back({"left out", "draft_length: n-grams need no memory in this model"});
+      out.facts["left_out"] = {"draft_length"};
+    }
     return out;
   }
 
