@@ -143,7 +143,7 @@ std::optional<double> window_size(const config_fields<Json>& own, const model_fa
   if (own.has_list(used)) {
     double widest = 0;
     for (const Json& entry : own.list(used)) {
-      if (entry.is_number()) widest = std::max(widest, entry.template get<double>());
+      if (entry.is_number()) widest = (std::max)(widest, entry.template get<double>());
     }
     return widest >= 1 ? std::optional(widest) : std::nullopt;
   }
