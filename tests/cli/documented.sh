@@ -24,6 +24,8 @@ known=$(
   "$napkin" collective --accelerator h100_sxm --operation all_reduce --ranks 16 --bytes 1e9 --node_ranks 8 \
     --network_bytes_per_s 50e9 --json
   "$napkin" model gpt_oss_20b --json
+  "$napkin" kv_capacity --model gpt_oss_20b --accelerator h100_sxm --json
+  echo not_read draft # of files: model_files.sh has them
   "$napkin" serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json
   one=(serving --model llama_3_8b --accelerator h100_sxm --input_tokens 9 --output_tokens 9 --concurrency 1 --json)
   "$napkin" "${one[@]}" --draft_length 2 --acceptance 0.5 --itl_limit_s 1 --measured_s 1

@@ -1,5 +1,6 @@
 // Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint stores.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <perfmodel/model/config/config_fields.hpp>
 #include <perfmodel/model/config/huggingface.hpp>
@@ -93,7 +94,7 @@ TEST_CASE("parts that a checkpoint leaves out keep their format", "[models]") {
   const auto one_layer = quantised({{"quant_method", "modelopt"},
                                     {"quant_algo", "NVFP4"},
                                     {"exclude_modules", {"model.layers.3.self_attn*"}}});
-  CHECK(one_layer.stored.attention.bits() == 4.5);  // most layers are quantised
+  CHECK(std::abs(one_layer.stored.attention.bits() - (11 * 4.5 + 16) / 12) < 1e-12);
   const auto mixed = quantised(
       {{"quant_method", "modelopt"},
        {"quant_algo", "MIXED_PRECISION"},
@@ -221,7 +222,7 @@ TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left 
   CHECK(four(true) == 4 + (8 + 32 / 256.0) / 64);
   CHECK(quantised({{"quant_method", "modelopt"}, {"quant_algo", "FP8_PB_WO"}})
             .stored.attention.bits() == 8 + 32 / (128.0 * 128));
-  // Of 13 layers the middle, the last but one and the one at a third are looked at: two decide.
+  // Of 13 equal layers those left out have 16 bits.
   const auto attention = [](const std::vector<int>& excluded) {
     json patterns = json::array();
     for (const int i : excluded)
@@ -231,10 +232,11 @@ TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left 
         {"quant_method", "modelopt"}, {"quant_algo", "NVFP4"}, {"exclude_modules", patterns}};
     return pm::from_config(file).stored.attention.bits();
   };
-  CHECK(attention({6, 11}) == 16);
-  CHECK(attention({4, 6}) == 16);
-  CHECK(attention({4, 11}) == 16);
-  CHECK(attention({4, 5, 7, 12}) == 4.5);
+  CHECK(std::abs(attention({6, 11}) - (11 * 4.5 + 2 * 16) / 13) < 1e-12);
+  CHECK(std::abs(attention({4, 5, 7, 12}) - (9 * 4.5 + 4 * 16) / 13) < 1e-12);
+  std::vector<int> all;
+  for (int i = 0; i < 13; ++i) all.push_back(i);
+  CHECK(attention(all) == 16);
 }
 
 TEST_CASE("entries of lists, and lists of as many layers as there are", "[models]") {

@@ -67,6 +67,14 @@ const pm::accelerator& find_accelerator(std::string_view name) {
                   "napkin gpus lists them");
 }
 
+void require_target(const found_model& found, std::string_view name) {
+  if (found.draft.empty()) return;
+  throw error(error_code::inconsistent,
+              cat("model is ", in_quotes(name), ", which is a draft head (", found.draft,
+                  ") and generates no text itself; allowed: its target as model, and this file as "
+                  "draft_model"));
+}
+
 const found_model& find_model(std::string_view name) {
   if (is_path(name)) {
     const std::string path(name);

@@ -55,8 +55,11 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
 /// "fp4 in groups of 32".
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);
-  const bool scaled = s.bits() > bits_of(s.format);
-  return scaled ? cat(text, " in groups of ", *s.group) : text;
+  if (s.value_bits) text = cat(*s.value_bits, "-bit values as ", text);
+  if (s.group && s.scale_bits + s.zero_bits > 0.0) text += cat(" in groups of ", *s.group);
+  if (s.wide_share > 0.0)
+    text += cat(", ", perfmodel::detail::significant(100.0 * s.wide_share, 3), " % in 16 bits");
+  return text;
 }
 
 /// Adds the KV-cache format and the reason for it.

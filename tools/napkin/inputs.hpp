@@ -107,6 +107,8 @@ class inputs {
   }
   decltype(auto) model(std::string_view key = "model") {
     const found_model& found = find_model(request_.text(key));
+    if (key == "model" && asked().name != std::string_view("model"))
+      require_target(found, request_.text(key));
     if constexpr (traces) {
       const std::string name(found.model.name.view());
       return perfmodel::map_scalars<T>(found.model, [&](const perfmodel::field_path& path,
@@ -122,7 +124,11 @@ class inputs {
   /// Weight storage: in `key`'s format, embeddings and norms in 16 bits or more; the checkpoint's
   /// where `key` is not given. A 4-bit format name has no scales yet.
   perfmodel::weight_storage weights(std::string_view key = "weight_format") const {
-    if (!has(key)) return find_model(request_.text("model")).stored;
+    if (!has(key)) {
+      const found_model& found = find_model(request_.text("model"));
+      found.require_storage(request_.text("model"));
+      return found.stored;
+    }
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};
   }

@@ -65,6 +65,33 @@ std::string name_of_file(const fs::path& file) {
   return stem;
 }
 
+/// What a file's name says and its fields do not: a format of the weights, an embedding model,
+/// a draft head of one layer.
+std::string hints_of(const std::string& title, const json& content,
+                     const pm::model_config& config) {
+  std::string name = title;
+  for (char& ch : name) ch = ch >= 'A' && ch <= 'Z' ? static_cast<char>(ch - 'A' + 'a') : ch;
+  const auto holds = [&name](const char* part) { return name.find(part) != std::string::npos; };
+  std::string s;
+  const bool quantised = config.stored.linear.bits() < 16.0 || config.stored.experts.bits() < 16.0;
+  if (!quantised && config.unknown_storage.empty()) {
+    for (const char* format : {"nvfp4", "mxfp8", "mxfp4", "w8a8", "w4a16", "w4a8", "fp8", "int8",
+                               "int4", "awq", "gptq", "4bit", "8bit", "gguf"}) {
+      if (!holds(format)) continue;
+      s += cat("; its name says ", format,
+               " and its fields do not: weights counted in 16 bits, give weight_format for others");
+      break;
+    }
+  }
+  if (holds("embed") || holds("rerank"))
+    s += "; an embedding model by its name: its checkpoint may have no LM head";
+  const bool one_layer = config.model.layers.count == 1.0 && config.model.hidden >= 2048.0;
+  if (config.draft[0] == '\0' && one_layer)
+    s += "; one layer: if this is an EAGLE draft head, its tables are its target's";
+  (void)content;
+  return s;
+}
+
 found_model from_hugging_face(const json& content, const fs::path& file) {
   const std::string name = file.filename().string();
   std::optional<json> quantization;
@@ -74,14 +101,22 @@ found_model from_hugging_face(const json& content, const fs::path& file) {
     std::error_code failure;
     if (fs::is_regular_file(beside, failure)) quantization = read_json_file(beside.string());
   }
+  const std::string title = name_of_file(file);
   const pm::model_config config =
-      pm::from_config(content, name_of_file(file), quantization ? &*quantization : nullptr);
+      pm::from_config(content, title, quantization ? &*quantization : nullptr, true);
   std::string source = file.string();
   if (!config.known_family) {
     source += cat(" (", in_quotes(config.architecture),
                   "is an unknown architecture: its fields were read by their common meaning)");
   }
-  return {config.model, config.stored, config.kv, source};
+  source += hints_of(title, content, config);
+  return {.model = config.model,
+          .stored = config.stored,
+          .kv = config.kv,
+          .source = source,
+          .draft = config.draft,
+          .not_read = config.not_read,
+          .unknown_storage = config.unknown_storage};
 }
 
 /// Checks that a layer has at most one mixer and one feed-forward.
@@ -102,7 +137,7 @@ found_model from_own_file(const json& content, const fs::path& path) {
   }
   found_model found;
   found.model.name = pm::label::shortened(path.stem().string());
-  read_spec(file, found.model, {"schema", "version", "kv", "source"});
+  read_spec(file, found.model, {"schema", "version", "kv", "source", "draft", "not_read"});
   if (file.has("stored")) {
     pm::weight_storage& stored = found.model.stored;
     if (!file["stored"].has("experts")) stored.experts = stored.linear;
@@ -116,6 +151,12 @@ found_model from_own_file(const json& content, const fs::path& path) {
   checked(found.model);
   found.stored = found.model.stored;
   found.source = file.has("source") ? file["source"].some_text() : path.string();
+  if (file.has("draft")) found.draft = file["draft"].some_text();
+  if (found.draft.empty() && found.model.is_draft_head()) found.draft = "draft";
+  if (content.contains("not_read") && content["not_read"].is_array()) {
+    for (const json& entry : content["not_read"])
+      if (entry.is_string()) found.not_read.push_back(entry.get<std::string>());
+  }
   return found;
 }
 
@@ -136,12 +177,27 @@ found_model read_model(const std::string& path) {
   }
 }
 
+void found_model::require_storage(std::string_view name) const {
+  if (unknown_storage.empty()) return;
+  throw error(error_code::invalid_config, cat("model: ", in_quotes(name), ": ", unknown_storage,
+                                              "; a given weight_format replaces the file's"));
+}
+
+std::string not_read_text(const std::vector<std::string>& fields) {
+  std::string s;
+  for (const std::string& f : fields) s += cat(s.empty() ? "not read: " : ", ", one_line(f));
+  return s;
+}
+
 std::string model_file_text(const found_model& found) {
+  found.require_storage(found.model.name.view());
   json out = {{"schema", model_schema}, {"version", model_version}, {"source", found.source}};
   pm::transformer m = found.model;
   m.stored = found.stored;
   out.update(spec_json(m));
   if (found.kv) out["kv"] = common::detail::storage_json(*found.kv);
+  if (!found.draft.empty()) out["draft"] = found.draft;
+  if (!found.not_read.empty()) out["not_read"] = found.not_read;
   return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }
 

@@ -4,6 +4,7 @@
 
 #include <perfmodel/model/parameters.hpp>
 #include <string>
+#include <vector>
 
 #include "key.hpp"
 
@@ -15,7 +16,16 @@ struct found_model {
   std::optional<perfmodel::storage_format>
       kv{};  ///< checkpoint scheme for keys and values, where it has one
   std::string source{};
+  std::string draft{};                  ///< EAGLE-3, MTP ...: a draft head and no model; else empty
+  std::vector<std::string> not_read{};  ///< fields of its file that may matter and were not used
+  std::string unknown_storage{};        ///< why its weights' format is not known; else empty
+
+  /// Throws invalid_config where the weights' format is not known.
+  void require_storage(std::string_view name) const;
 };
+
+/// "not read: a, b" of a file's fields; empty where all that may matter were used.
+std::string not_read_text(const std::vector<std::string>& fields);
 
 /// The model of a directory with a config.json, of a config.json, or of a file of this project. An
 /// hf_quant_config.json in the folder of a config.json is read too. Throws unreadable_file,

@@ -28,10 +28,17 @@ std::string parameters_text(double n) {
                    : cat(pm::detail::significant(n / 1e9, 4), "e9");
 }
 std::string format_text(const pm::storage_format& s) {
-  if (s.bits() <= bits_of(s.format)) return std::string(name_of(s.format));
-  const bool block = *s.group == 128.0 * 128.0;
-  return cat(name_of(s.format), " in ", block ? "128 x 128 blocks" : "groups of ",
-             block ? "" : count_text(*s.group));
+  std::string text = s.value_bits ? cat(pm::detail::significant(*s.value_bits, 4), " bits, run as ",
+                                        name_of(s.format))
+                                  : std::string(name_of(s.format));
+  if (s.group && s.scale_bits + s.zero_bits > 0.0) {
+    const bool block = *s.group == 128.0 * 128.0;
+    text +=
+        cat(" in ", block ? "128 x 128 blocks" : "groups of ", block ? "" : count_text(*s.group));
+  }
+  if (s.wide_share > 0.0)
+    text += cat(", ", pm::detail::significant(100.0 * s.wide_share, 3), " % in 16 bits");
+  return text;
 }
 
 std::string indexer_text(const std::optional<pm::attention_indexer>& indexer) {
@@ -52,6 +59,11 @@ struct in_words {
                " tokens");
     }
     if (a.shares_cache) s += ", KV cache shared with an earlier layer";
+    if (a.image_tokens) {
+      s += cat(", keys and values of an image: ",
+               size_text(a.image_elements() * bytes_of(pm::bf16).value()), " per image of ",
+               count_text(*a.image_tokens), " tokens and layer");
+    }
     return s + indexer_text(a.indexer);
   }
   std::string operator()(const pm::latent_attention_shape& a) const {
@@ -99,12 +111,10 @@ std::vector<part> parts_of(const found_model& found) {
   const pm::transformer& m = found.model;
   const pm::weight_storage& w = found.stored;
   const pm::parameter_count p = parameters(m);
-  std::vector<part> all = {{"attention", p.attention, w.attention},
-                           {"feed_forward", p.linear, w.linear},
-                           {"experts", p.experts, w.experts},
-                           {"embedding", p.embedding, w.others},
-                           {"head", p.head, w.others},
-                           {"other", p.other + p.expert_biases, w.others}};
+  std::vector<part> all = {
+      {"attention", p.attention, w.attention}, {"feed_forward", p.linear, w.linear},
+      {"experts", p.experts, w.experts},       {"embedding", p.embedding, w.of_tables()},
+      {"head", p.head, w.of_tables()},         {"other", p.other + p.expert_biases, w.others}};
   if (m.encoder) all.push_back({"encoder", m.encoder->parameters, w.others});
   std::erase_if(all, [](const part& x) { return x.parameters == 0.0; });
   return all;
@@ -292,7 +302,9 @@ json model_facts(const found_model& found, const pm::storage_format& kv) {
 std::string model_page(const found_model& found, const pm::storage_format& kv, const char* kv_why) {
   const pm::transformer& m = found.model;
   const double all = parameters(m).total(), active = counted_active(m);
-  std::string s = cat(m.name.view(), ": ", parameters_text(all), " parameters");
+  std::string s = cat(m.name.view(), ": ", found.draft.empty() ? "" : found.draft,
+                      found.draft.empty() ? "" : " draft head, for draft_model; ",
+                      parameters_text(all), " parameters");
   if (active < all) s += cat(" (", parameters_text(active), " active per token)");
   s += cat(", ", size_text(weight_bytes(m, found.stored).value()), " of weights, ",
            size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.\n");

@@ -5,6 +5,7 @@
 #include <sstream>
 #include <string>
 
+#include "catalogues.hpp"
 #include "infeasible.hpp"
 #include "short_steps.hpp"
 #include "summary.hpp"
@@ -72,11 +73,26 @@ json profile_json(const profile_note& p) {
           {"transferred_from", std::move(from)}};
 }
 
+/// Fields of the request's model files that were not used.
+static std::vector<std::string> not_read_of(const json& request) {
+  std::vector<std::string> all;
+  for (const char* key : {"model", "draft_model"}) {
+    const auto at = request.find(key);
+    if (at == request.end() || !at->is_string() ||
+        at->get_ref<const std::string&>().find(',') != std::string::npos)
+      continue;
+    const auto& own = find_model(at->get_ref<const std::string&>()).not_read;
+    all.insert(all.end(), own.begin(), own.end());
+  }
+  return all;
+}
+
 json outcome_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
   for (const auto& r : answer.results) out[r.key] = value_json(answer, r);
   out.update(answer.facts);
+  if (const auto not_read = not_read_of(request); !not_read.empty()) out["not_read"] = not_read;
   out["mode"] = answer.calibrated ? "calibrated" : "bound";
   const bool none = answer.has_feasibility && !answer.feasible;
   if (answer.calibrated) {
@@ -252,12 +268,14 @@ std::string time_sentence(const outcome<>& answer) {
 }  // namespace
 
 std::string outcome_text(const query& asked, const outcome<>& answer, const json& request) {
-  if (!answer.page.empty()) return answer.page;
+  const std::string not_read = not_read_text(not_read_of(request));
+  const std::string last = not_read.empty() ? "" : wrapped(not_read, 2);
+  if (!answer.page.empty()) return answer.page + last;
   const std::string infeasible = conclusion_text(answer);
   const std::string conclusion = !infeasible.empty()         ? infeasible
                                  : answer.conclusion.empty() ? time_sentence(answer)
                                                              : answer.conclusion;
-  return conclusion + headline(asked, request) + results_text(answer);
+  return conclusion + headline(asked, request) + results_text(answer) + last;
 }
 
 std::string part_line(const std::string& part, std::string& before) {

@@ -271,6 +271,7 @@ planned plan_of(const json& object, const given_profile* profile) {
   p.accelerators = r.accelerators();
   p.accelerators.insert(p.accelerators.end(), prefill_on.begin(), prefill_on.end());
   p.request = plan_request_of(r, on, prefill_on, predicted);
+  p.not_read = find_model(r.text("model")).not_read;
   set_searches(p, r);
   if (predicted) {
     predict(p, r, on);

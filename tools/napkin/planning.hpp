@@ -112,6 +112,7 @@ struct planned {
   std::vector<plan_calibration> calibrations{};  ///< empty in bound mode
   std::vector<std::string> hints{};      ///< how to get predictions, below bounds by default
   std::vector<std::string> left_out{};   ///< given keys that bounds do not use
+  std::vector<std::string> not_read{};   ///< fields of the model's file that were not used
   std::vector<calibrated_note> notes{};  ///< note of each Pareto point; empty in bound mode
   std::map<std::size_t, profile_note>
       of_prefills{};  ///< prefill profiles of points with two kinds of accelerator

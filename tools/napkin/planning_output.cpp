@@ -575,6 +575,7 @@ json plan_json(const planned& p, const json& object) {
   out.update(comparison_json(p));
   out["derivation"] = derivation_json(derivation_of_plan(p));
   if (!p.left_out.empty()) out["left_out"] = p.left_out;
+  if (!p.not_read.empty()) out["not_read"] = p.not_read;
   return out;
 }
 
@@ -618,6 +619,7 @@ std::string plan_text(const planned& p, bool wide) {
   s += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
            " pruned (same cost and ITL, longer TTFT).\n");
   if (p.calibrations.empty() && !wide) s += basis_text(p);
+  if (!p.not_read.empty()) s += wrapped(not_read_text(p.not_read), 0);
   return s + "Effects of a precision on model quality are not modelled.\n" +
          (r.frontier.empty() ? "" : "Breakdown of a row: napkin explain plan ... --row 1.") +
          (wide || r.frontier.empty() ? "" : " Sources and all columns: --wide.") +

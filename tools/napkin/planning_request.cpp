@@ -286,6 +286,8 @@ std::vector<found_accelerator> prefill_accelerators_of(const request& r) {
 pm::plan_request plan_request_of(const request& r, const std::vector<found_accelerator>& on,
                                  const std::vector<found_accelerator>& prefill_on, bool predicted) {
   const found_model& found = find_model(r.text("model"));
+  require_target(found, r.text("model"));
+  if (!r.has("formats") && !r.has("weight_format")) found.require_storage(r.text("model"));
   pm::plan_request q;
   for (const found_accelerator& a : on) q.accelerators.push_back(*a);
   q.model = found.model;

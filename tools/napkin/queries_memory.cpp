@@ -1,8 +1,10 @@
 // KV-cache capacity: blocks, tokens and sequences that fit next to the weights.
 #include <perfmodel/serving/prefix_cache.hpp>
+#include <perfmodel/serving/speculation.hpp>
 
 #include "deployments.hpp"
 #include "query.hpp"
+#include "service_keys.hpp"
 
 namespace napkin {
 
@@ -14,6 +16,10 @@ key accelerator_if_any() {
   key k = accelerator_key().optional();
   k.help = "accelerator; not needed with memory_bytes";
   return k;
+}
+
+key draft_key(const char* name, const char* help) {
+  return count(name, help, 1.0, 64.0).optional();
 }
 
 struct kv_capacity {
@@ -39,6 +45,9 @@ struct kv_capacity {
     k.push_back(
         count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
     k.push_back(engine_key());
+    k.push_back(draft_key("mtp", "draft tokens per step from the model's own heads"));
+    k.push_back(draft_key("draft_length", "draft tokens per step, of n-grams or of draft_model"));
+    k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
     return k;
   }
 
@@ -67,11 +76,22 @@ struct kv_capacity {
       d = all_of_it(d);
     }
 
-    const auto per_token = kv_bytes_per_token(d.model, formats.kv);
-    const pm::basic_memory_budget<T> budget = budget_of(in, d);
-    const auto c = capacity(in, d, budget, context(in, d.model), in.number("block_size"));
+    const auto per_token = kv_growth_per_token(d.model, formats.kv);
+    const auto short_token = kv_bytes_per_token(d.model, formats.kv);
+    const T tokens = context(in, d.model);
+    const pm::detail::drafter_memory<T> drafter = drafts_of(in, d, tokens);
+    const pm::basic_memory_budget<T> budget = budget_of(in, d, drafter.weights);
+    auto c = capacity(in, d, budget, tokens, in.number("block_size"));
+    if (in.has("draft_model") || in.has("mtp")) {
+      using pm::math::floor;
+      const pm::bytes<T> own = pm::detail::sequence_on_device(d, tokens);
+      c.sequences = floor(T(c.sequences * (own / (own + drafter.sequence))));
+    }
     outcome<T> out;
-    out.add("kv_bytes_per_token", "KV cache per token", per_token);
+    using pm::upper;
+    out.add("kv_bytes_per_token", "KV cache per token at long context", per_token);
+    if (upper(short_token.value()) != upper(per_token.value()))
+      out.add("kv_bytes_per_short_token", "KV cache per token within every window", short_token);
     out.add("kv_bytes_available", "KV-cache capacity per GPU", c.available);
     out.add("blocks", "blocks", c.blocks);
     out.add("tokens", "tokens", c.tokens);
@@ -80,6 +100,11 @@ struct kv_capacity {
     out.set(c.feasible);
     if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
     note_cache_format(out, formats);
+    const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
+    if (in.has("draft_length") && !in.has("draft_model") && stateless) {
+      out.notes.push_back({"left out", "draft_length: n-grams need no memory in this model"});
+      out.facts["left_out"] = {"draft_length"};
+    }
     return out;
   }
 
@@ -102,13 +127,35 @@ struct kv_capacity {
     if (d.runtime_bytes) all.runtime_bytes = d.runtime_bytes;
     return all;
   }
+  /// Memory of the drafter of a request; sets the number of recurrent states of
+  /// a sequence of `d`.
+  template <pm::Scalar T>
+  static pm::detail::drafter_memory<T> drafts_of(inputs<T>& in, pm::basic_deployment<T>& d,
+                                                 const T& context) {
+    auto s = detail::drafted_tokens(in, d.model, in.text("model"));
+    if (!s) {
+      if (in.has("draft_model")) in.missing("draft_length", "draft_model needs draft tokens");
+      return {};
+    }
+    if (in.has("draft_model")) {
+      s->by = pm::drafter::model;
+      s->draft = detail::drafting(in, d);
+    }
+    d.states_per_sequence = 1.0 + T(s->length);
+    return pm::detail::memory_of_drafter(d, *s, context);
+  }
   /// A given weight_bytes is the whole model's: each GPU has its tensor-parallel share.
   template <pm::Scalar T>
-  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
-    if (!in.has("weight_bytes")) return memory_budget_of(d);
-    return memory_budget_of(
-        d, named("weight bytes per device", in.template amount<pm::bytes<T>>("weight_bytes") /
-                                                static_cast<double>(d.layout.tensor)));
+  static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d,
+                                              const pm::bytes<T>& drafter) {
+    if (!in.has("weight_bytes")) {
+      using pm::upper;
+      if (!(upper(drafter.value()) > 0.0)) return memory_budget_of(d);
+      return memory_budget_of(d, pm::bytes<T>(weight_bytes_per_device(d) + drafter));
+    }
+    const pm::bytes<T> own =
+        in.template amount<pm::bytes<T>>("weight_bytes") / static_cast<double>(d.layout.tensor);
+    return memory_budget_of(d, named("weight bytes per device", pm::bytes<T>(own + drafter)));
   }
   template <pm::Scalar T>
   static pm::basic_kv_capacity<T> capacity(inputs<T>& in, const pm::basic_deployment<T>& d,

@@ -17,15 +17,19 @@ struct model {
   static constexpr const char* help =
       "Parameters, weights, KV cache and recurrent state of a model; where it fits";
   static std::vector<key> keys() {
-    return {model_key(),
-            format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
-                .optional(),
-            engine_key()};
+    return {
+        model_key(),
+        format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
+            .optional(),
+        format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+            .optional(),
+        engine_key()};
   }
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
-    const found_model& found = find_model(in.text("model"));
+    found_model found = find_model(in.text("model"));
+    found.stored = in.weights();
     const pm::basic_transformer<T> m = in.model();
     // Formats of engines on H100; NVFP4 checkpoints on B200, for which they are made.
     const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
@@ -60,6 +64,7 @@ struct model {
       out.facts["kv_format"] = name_of(kv.format);
       out.facts["why"] = {{"activation_format", (most ? f.experts : f.linear).why},
                           {"kv_format", kv_why}};
+      if (!found.draft.empty()) out.facts["draft"] = found.draft;
       out.facts.update(model_facts(found, kv));
       out.page = model_page(found, kv, kv_why);
     }

@@ -43,6 +43,7 @@ perfmodel::basic_deployment<T> drafting(inputs<T>& in, perfmodel::basic_deployme
   const found_model& found = find_model(in.text("draft_model"));
   d.model = in.model("draft_model");
   require_layout(d.layout, sharded_dims_of(d.model));
+  found.require_storage(in.text("draft_model"));
   d.weights = found.stored;
   d.activations.reset();
   d.expert_activations.reset();

@@ -50,8 +50,11 @@ constexpr number_format wider(number_format a, number_format b) {
 }
 
 /// Elements stored in groups that share a scale, and perhaps a zero point.
-/// bits per element = bits + (scale_bits + zero_bits) / group. Source: Dettmers & Zettlemoyer,
-/// "The case for 4-bit precision", 2023, section 2 (block-wise quantisation).
+/// bits per element = bits + (scale_bits + zero_bits) / group, where bits are `value_bits` if given
+/// (3-bit GPTQ, GGUF's k-quants by their bytes per block), else the format's. A share `wide_share`
+/// of the elements stays in 16 bits: modules that a checkpoint does not quantise.
+/// Source: Dettmers & Zettlemoyer, "The case for 4-bit precision", 2023, section 2 (block-wise
+/// quantisation).
 /// Errors: what takes one refuses a group below 1, and bits outside 0 to 64.
 /// Test: {int4, .group = 64, .scale_bits = 16} is 4.25 bits, 0.53125 bytes.
 struct storage_format {
@@ -59,6 +62,8 @@ struct storage_format {
   std::optional<double> group{};  ///< elements per scale, where there are scales
   double scale_bits = 0;
   double zero_bits = 0;
+  std::optional<double> value_bits{};
+  double wide_share = 0;
 
   constexpr storage_format() = default;
   constexpr storage_format(number_format f) : format(f) {}
@@ -72,11 +77,15 @@ struct storage_format {
     f(field::count("group"), s.group...);
     f(field::within("scale_bits", 0.0, 64.0, "0 to 64"), s.scale_bits...);
     f(field::within("zero_bits", 0.0, 64.0, "0 to 64"), s.zero_bits...);
+    f(field::within("value_bits", 0.5, 64.0, "0.5 to 64"), s.value_bits...);
+    f(field::fraction("wide_share"), s.wide_share...);
   }
 
   friend constexpr bool operator==(const storage_format&, const storage_format&) = default;
   constexpr double bits() const {
-    return bits_of(format) + (group ? (scale_bits + zero_bits) / *group : 0.0);
+    const double quantised =
+        value_bits.value_or(bits_of(format)) + (group ? (scale_bits + zero_bits) / *group : 0.0);
+    return quantised + wide_share * (16.0 - quantised);
   }
 };
 constexpr bytes<> bytes_of(const storage_format& s) {

@@ -50,7 +50,7 @@ using attention_indexer = basic_attention_indexer<>;
 /// Multi-head (kv_heads = query_heads), multi-query (kv_heads = 1) or grouped-query attention.
 /// `head_dim` is the size of a query and a key, `value_dim` that of a value where it differs.
 /// With a `window` a token sees that many last tokens; `chunked`, the tokens of its own chunk of
-/// that size (Llama 4).
+/// that size (Llama 4). Layers with `image_tokens` cache nothing of the text.
 template <Scalar T = double>
 struct basic_attention_shape {
   T query_heads{};
@@ -59,7 +59,10 @@ struct basic_attention_shape {
   std::optional<T> value_dim{};
   std::optional<T> query_rank{};  ///< rank of the query projection (Step-3)
   std::optional<T> window{};
+  /// tokens of an image, which keys and values are projected from (Llama 3.2 Vision)
+  std::optional<T> image_tokens{};
   std::optional<basic_attention_indexer<T>> indexer{};
+  std::optional<T> input_width{};  ///< input of the projections, if not hidden (EAGLE-3)
   bool chunked = false;
   bool qkv_bias = false;
   bool output_bias = false;
@@ -81,7 +84,7 @@ struct basic_attention_shape {
     if (output_gate) inward += result;
     const T indexing = indexer ? indexer->weights(hidden, hidden) : T(0.0);
     const T queries = query_rank ? T(*query_rank * query_heads * head_dim) : T(0.0);
-    return hidden * inward + queries + result * hidden + indexing;
+    return input_width.value_or(hidden) * inward + queries + result * hidden + indexing;
   }
   /// Biases, norms and sinks of one layer.
   constexpr T extras(const T& hidden) const {
@@ -101,12 +104,19 @@ struct basic_attention_shape {
   }
   /// Tokens that a new token attends to; in chunks, half a chunk on average.
   constexpr T seen_tokens(const T& context) const {
+    if (image_tokens) return T(0.0);
     const T cached = cached_tokens(context);
     if (chunked && window) return scalar_min(context, T(0.5 * (*window + 1.0)));
     return indexer ? scalar_min(cached, indexer->top_k) : cached;
   }
   /// Cached elements of one token in the format of the cache.
-  constexpr T cached_elements() const { return shares_cache ? T(0.0) : key_value_width(); }
+  constexpr T cached_elements() const {
+    return shares_cache || image_tokens ? T(0.0) : key_value_width();
+  }
+  /// Cached elements of one image.
+  constexpr T image_elements() const {
+    return image_tokens ? T(*image_tokens * key_value_width()) : T(0.0);
+  }
   /// FLOP of one token over a context: scores, results and the indexer.
   constexpr T flop_per_token(const T& context) const {
     const T scores = 2.0 * query_heads * (head_dim + value_width()) * seen_tokens(context);
@@ -121,7 +131,9 @@ struct basic_attention_shape {
     f(field::count("value_dim"), s.value_dim...);
     f(field::count("query_rank"), s.query_rank...);
     f(field::count("window"), s.window...);
+    f(field::count("image_tokens"), s.image_tokens...);
     f("indexer", s.indexer...);
+    f(field::count("input_width"), s.input_width...);
     f("chunked", s.chunked...);
     f("qkv_bias", s.qkv_bias...);
     f("output_bias", s.output_bias...);

@@ -63,8 +63,10 @@ constexpr basic_parameter_count<T> count_parameters(const basic_transformer<T>& 
   }
   p.other +=
       (m.layers.count * m.norms_per_layer + 1.0) * norm_width + flag<T>(m.head_bias) * m.vocabulary;
-  p.embedding = (m.vocabulary + m.positions.value_or(T(0.0))) * m.hidden;
-  p.head = m.tied_embeddings ? T(0.0) : m.vocabulary * m.hidden;
+  const T table = m.shares_tables ? T(0.0) : T(m.vocabulary * m.hidden);
+  p.embedding = table + m.positions.value_or(T(0.0)) * m.hidden;
+  p.head = m.tied_embeddings ? T(0.0) : table;
+  p.linear += m.joined_inputs * m.hidden * m.hidden;
   if (m.layer_embedding) {
     const T width = m.layer_embedding->width, all = m.layers.count * width;
     p.embedding += m.layer_embedding->vocabulary * all;
@@ -98,7 +100,7 @@ constexpr T active_parameters(const basic_transformer<T>& m) {
 /// Test: DeepSeek-V3 36,625,618,432.
 template <Scalar T>
 constexpr T matmul_parameters(const basic_transformer<T>& m) {
-  const T table = m.vocabulary * m.hidden;
+  const T table = m.shares_tables ? T(0.0) : T(m.vocabulary * m.hidden);
   T rows = m.positions.value_or(T(0.0)) * m.hidden;
   if (m.layer_embedding) {
     rows += m.layer_embedding->vocabulary * m.layers.count * m.layer_embedding->width;
@@ -135,11 +137,13 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_stor
   require_valid(weights, "weights");
   const weight_storage stored = with_block_scales(weights);
   const basic_parameter_count<T> p = parameters(m);
-  T others = p.expert_biases + p.other + p.embedding + p.head;
+  T others = p.expert_biases + p.other;
   if (m.encoder) others += m.encoder->parameters;
-  return named("weight bytes",
-               p.attention * bytes_of(stored.attention) + p.linear * bytes_of(stored.linear) +
-                   p.experts * bytes_of(stored.experts) + others * bytes_of(stored.others));
+  return named("weight bytes", p.attention * bytes_of(stored.attention) +
+                                   p.linear * bytes_of(stored.linear) +
+                                   p.experts * bytes_of(stored.experts) +
+                                   (p.embedding + p.head) * bytes_of(stored.of_tables()) +
+                                   others * bytes_of(stored.others));
 }
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,

@@ -34,12 +34,16 @@ constexpr storage_format without_scales(number_format f) {
 /// A storage format with the block scales of its name, where no group of its own is stated.
 constexpr storage_format with_block_scales(const storage_format& s,
                                            machine_kind on = machine_kind::gpu_nvidia) {
-  return s.group ? s : storage_of(s.format, on);
+  if (s.group || s.value_bits) return s;
+  storage_format scaled = storage_of(s.format, on);
+  scaled.wide_share = s.wide_share;
+  return scaled;
 }
 
 /// How a checkpoint stores its weights. One format for all matrices of the layers in the usual
 /// case; gpt-oss compresses its experts alone, NVIDIA's NVFP4 files leave `attention` (every mixer)
-/// as it was. `linear` is dense and shared feed-forwards, `others` everything else. A format
+/// as it was. `linear` is dense and shared feed-forwards, `tables` the vocabulary tables where they
+/// are quantised too (MLX, GGUF), `others` everything else. A format
 /// without a group is a name: what it stands for is with_block_scales() of it, on the accelerator
 /// in use.
 struct weight_storage {
@@ -47,6 +51,9 @@ struct weight_storage {
   storage_format experts{};
   number_format others = number_format::bf16;
   storage_format attention = linear;
+  std::optional<storage_format> tables{};
+
+  constexpr storage_format of_tables() const { return tables.value_or(storage_format(others)); }
 
   constexpr weight_storage() = default;
   constexpr weight_storage(const storage_format& all, number_format rest = number_format::bf16)
@@ -62,6 +69,7 @@ struct weight_storage {
     f("experts", s.experts...);
     f("others", s.others...);
     f("attention", s.attention...);
+    f("tables", s.tables...);
   }
 };
 
@@ -71,6 +79,7 @@ constexpr weight_storage with_block_scales(weight_storage w,
   w.linear = with_block_scales(w.linear, on);
   w.experts = with_block_scales(w.experts, on);
   w.attention = with_block_scales(w.attention, on);
+  if (w.tables) w.tables = with_block_scales(*w.tables, on);
   return w;
 }
 
@@ -124,7 +133,14 @@ struct basic_transformer {
   std::optional<basic_layer_shape<T>> mtp{};
   std::optional<basic_encoder_shape<T>> encoder{};
   std::optional<basic_layer_embedding<T>> layer_embedding{};
-  weight_storage stored{};  ///< the published checkpoint's storage; bf16 unless stated
+  /// Draft heads (EAGLE, MTP, DFlash): hidden vectors of the target that one matrix joins to one; 0
+  /// for a model of its own.
+  T joined_inputs{};
+  bool predicts_block = false;  ///< all draft tokens in one step (DFlash)
+  bool shares_tables = false;   ///< a draft head's vocabulary tables are its target's
+  weight_storage stored{};      ///< the published checkpoint's storage; bf16 unless stated
+
+  constexpr bool is_draft_head() const { return lower(joined_inputs) > 0.0; }
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -141,6 +157,9 @@ struct basic_transformer {
     f("mtp", s.mtp...);
     f("encoder", s.encoder...);
     f("layer_embedding", s.layer_embedding...);
+    f(field::not_negative("joined_inputs"), s.joined_inputs...);
+    f("predicts_block", s.predicts_block...);
+    f("shares_tables", s.shares_tables...);
     f("stored", s.stored...);
   }
 };
@@ -191,17 +210,18 @@ template <Scalar T>
 constexpr const basic_transformer<T>& checked(const basic_transformer<T>& m) {
   require_valid(m, "model");
   const auto check_each = [](const auto& shape) { detail::check_shape(shape); };
-  double mixers = 0.0, feed_forwards = 0.0;
+  double mixers = 0.0, feed_forwards = 0.0, recurrent = 0.0;
   for (const auto& kind : m.layers.mixers) {
     std::visit(check_each, kind.shape);
-    mixers += lower(kind.layers);
+    const bool state = std::holds_alternative<basic_recurrent_shape<T>>(kind.shape);
+    (state ? recurrent : mixers) += lower(kind.layers);  // a layer may have one of each (Falcon-H1)
   }
   for (const auto& kind : m.layers.feed_forwards) {
     std::visit(check_each, kind.shape);
     feed_forwards += lower(kind.layers);
   }
   const double most = upper(m.layers.count) * (1.0 + 1e-9);
-  if (mixers > most || feed_forwards > most) {
+  if (mixers > most || recurrent > most || feed_forwards > most) {
     detail::fail(error_code::inconsistent, "layers.count is less than the layers of its kinds");
   }
   return m;

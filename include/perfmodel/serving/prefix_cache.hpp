@@ -30,7 +30,9 @@ constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
   for (const auto& level : shared) {
     before += level.tokens;
     const T next = stored_after(before);
-    tree.levels.push_back({scalar_max(T(rest - next), T(0.0)), level.prefixes});
+    // A cached prefix keeps the recurrent states at its end too.
+    const T states = blocks ? T(0.0) : states_on_device(d).value();
+    tree.levels.push_back({scalar_max(T(rest - next), T(0.0)) + states, level.prefixes});
     rest = next;
   }
   tree.own_tokens = rest;

@@ -132,13 +132,15 @@ constexpr drafter_memory<T> memory_of_drafter(const basic_deployment<T>& d,
 }
 
 /// KV-cache capacity that remains with the drafter's weights and cache in memory. Both models store
-/// a shared prefix once.
+/// a shared prefix once. A sequence keeps a copy of its recurrent states per draft token.
 template <Scalar T>
-constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d,
+constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& given,
                                                     const basic_speculation<T>& s, const T& context,
                                                     const basic_prefix_levels<T>& shared = {}) {
   using math::floor;
-  const drafter_memory<T> m = memory_of_drafter(d, s, context);
+  const drafter_memory<T> m = memory_of_drafter(given, s, context);
+  basic_deployment<T> d = given;
+  d.states_per_sequence = 1.0 + s.width * T(s.length);
   const basic_memory_budget<T> budget =
       budget_with_weights(d, bytes<T>(weights_on_device(d) + m.weights));
   basic_kv_capacity<T> c = shared_prefix_capacity(d, budget, shared, context, T(16.0));
@@ -147,15 +149,18 @@ constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& d
   return c;
 }
 
-/// Time to draft one round: one step of the drafter per position, or one step for all Medusa heads.
+/// Time to draft one round: one step of the drafter per position, or one step for all Medusa heads
+/// and for a DFlash model, which drafts a block at a time.
 template <Scalar T, class EstimateStep>
 constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_speculation<T>& s,
                                  const T& batch, const T& context,
                                  const EstimateStep& estimate_step) {
   if (s.by == drafter::lookup) return {};
-  const bool once = s.by == drafter::heads;
+  const bool block = s.by == drafter::model && s.draft->model.predicts_block;
+  const bool once = s.by == drafter::heads || block;
   basic_iteration<T> i{batch, context};
   if (!once) i.tokens_per_sequence = s.width;
+  if (block) i.tokens_per_sequence = T(s.length);
   return (once ? 1.0 : double(s.length)) * estimate_step(drafter_deployment(d, s), i).time;
 }
 

@@ -38,6 +38,8 @@ struct basic_deployment {
   engine serving_engine = engine::none;
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
+  /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
+  T states_per_sequence = T(1.0);
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -53,9 +55,23 @@ struct basic_deployment {
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
     f("serving_engine", s.serving_engine...);
     f("limits", s.limits...);
+    f(field::count("states_per_sequence"), s.states_per_sequence...);
   }
 };
 using deployment = basic_deployment<>;
+
+/// The layer with its state in the format that an engine keeps: SGLang fp32
+/// (SGLANG_MAMBA_SSM_DTYPE); vLLM bf16 for Mamba and lightning attention (mamba_cache_dtype auto),
+/// else the model's.
+/// Sources: sglang, configs/mamba_utils.py; vLLM, mamba_utils.py.
+template <Scalar T>
+constexpr basic_recurrent_shape<T> stored_by(engine e, basic_recurrent_shape<T> a) {
+  const bool short_state = a.kind == recurrence::short_convolution;
+  if (e == engine::sglang && !short_state) a.state_format = number_format::fp32;
+  const bool plain = a.kind == recurrence::mamba || a.kind == recurrence::lightning;
+  if (e == engine::vllm && plain) a.state_format = number_format::bf16;
+  return a;
+}
 
 /// Formats that a deployment computes in: those it states, else the choice of `serving_engine` on
 /// its accelerator. Every prediction function takes its formats from here.

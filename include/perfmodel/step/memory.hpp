@@ -5,6 +5,7 @@
 #include <perfmodel/model/kv_cache_shape.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
+#include <perfmodel/step/recurrent_memory.hpp>
 
 namespace perfmodel::inline v0_3 {
 
@@ -24,15 +25,15 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   });
   const T latents = over_layers(d.model.layers.feed_forwards,  // projections to and from experts
                                 [&](const auto& x) { return x.latent_weights(d.model.hidden); });
-  T vocabulary = p.embedding + p.head;
-  if (d.model.encoder) vocabulary += d.model.encoder->parameters;
+  const T vocabulary = p.embedding + p.head;
+  const T encoder = d.model.encoder ? d.model.encoder->parameters : T(0.0);
   return named("weight bytes per device",
                (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
                    (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
                        stored(d.weights.linear) +
                    p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
-                   vocabulary / tensor * other);
+                   encoder / tensor * other + vocabulary / tensor * stored(d.weights.of_tables()));
 }
 }  // namespace detail
 
@@ -191,7 +192,7 @@ constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& con
   const storage_format kv = kv_format_of(d);
   const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
     const T share = cache_share(a, tensor);
-    return bytes<T>(sequence_cache(a, context, kv, share) + share * sequence_state(a));
+    return bytes<T>(sequence_cache(a, context, kv, share) + share * states_of(d, a));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
@@ -265,7 +266,7 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
   if (!grows_by_token(d.model) && lower(c.available.value()) > 0.0) {
     using math::floor;
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
-    c.sequences = floor(T(c.available / sequence));
+    c.sequences = floor(T(c.available / sequence_of_pools(d, sequence)));
     c.feasible = upper(c.sequences) < 1.0
                      ? infeasible("the weights leave no memory for one sequence of this context",
                                   "B", upper(sequence.value()), lower(c.available.value()))

@@ -107,7 +107,8 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
     inward += kv_heads * (a.value_is_key ? a.head_dim : T(a.head_dim + a.value_width()));
   }
   if (a.output_gate) inward += result;
-  run({.name = "qkv projection", .kind = linear, .times = layers}, p.projection(hidden, inward));
+  run({.name = "qkv projection", .kind = linear, .times = layers},
+      p.projection(a.input_width.value_or(hidden), inward));
   if (a.query_rank) {
     run({.name = "query projection", .kind = linear, .times = layers},
         p.projection(*a.query_rank, T(heads * a.head_dim)));
@@ -117,7 +118,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   const char* const name = a.window ? "sliding attention" : "attention";
   const bytes<T> token_bytes = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
   std::optional<T> window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window;
-  if (p.has_decodes()) {
+  if (p.has_decodes() && !a.image_tokens) {
     const T& queries = p.engine_step.tokens_per_sequence;
     if (a.chunked && window) window = T(0.5 * (*window + 1.0));
     const T seen = window ? attended_tokens(p.engine_step.context, T(*window + queries - 1.0))
@@ -133,7 +134,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                       .window = window};
     run({name, attention, layers, p.share.sequences * (seen + queries) * token_bytes}, x);
   }
-  if (p.has_prefills())
+  if (p.has_prefills() && !a.image_tokens)
     visit_prefill(p, name, layers, token_bytes, prefills_of(p, a, heads, kv_heads), run);
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
@@ -259,8 +260,9 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
 
 template <Scalar T, class Run>
 constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
-                           const basic_recurrent_shape<T>& a, Run&& run) {
+                           const basic_recurrent_shape<T>& shape, Run&& run) {
   using enum operator_class;
+  const basic_recurrent_shape<T> a = stored_by(p.replica.serving_engine, shape);
   const T& hidden = p.model().hidden;
   const T result = a.value_width() / p.tensor;
   // Columns of the input projections: `whole` are stored by every rank, `inward` are divided among

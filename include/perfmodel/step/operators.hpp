@@ -31,7 +31,8 @@ constexpr void visit_feed_forward(const rank_step<T>& p, const T& layers,
     run({.name = "shared experts", .kind = linear, .times = layers},
         p.feed_forward(*e.shared_intermediate, e.gated));
   }
-  run({.name = "router", .times = layers}, p.high_precision_gemm(share.rows, hidden, e.experts));
+  run({.name = "router", .times = layers},
+      p.high_precision_gemm(share.rows, hidden, e.experts, p.formats.weights.others));
   if (e.latent) {
     run({.name = "to the experts' latent", .kind = linear, .times = layers},
         p.linear_gemm(hidden, *e.latent, p.formats.weights.linear));
@@ -82,6 +83,11 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
                                                                  .hidden = m.hidden,
                                                                  .format = p.residual});
   if (m.layer_embedding) visit_layer_embedding(p, *m.layer_embedding, run);
+  if (m.is_draft_head()) {
+    run({.name = "joining projection", .kind = operator_class::linear, .times = T(1.0)},
+        p.linear_gemm(T(m.joined_inputs * m.hidden), T(m.hidden / p.tensor),
+                      p.formats.weights.linear));
+  }
   run({.name = "norms", .times = m.layers.count * m.norms_per_layer + 1.0},
       basic_norm<T>{.rows = p.share.rows, .width = m.hidden, .format = p.residual});
   for (const auto& kind : m.layers.mixers) {
@@ -91,7 +97,8 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
     std::visit([&](const auto& x) { visit_feed_forward(p, kind.layers, x, run); }, kind.shape);
   }
   run({.name = "head", .kind = operator_class::linear, .times = T(1.0)},
-      p.high_precision_gemm(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor)));
+      p.high_precision_gemm(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor),
+                            p.formats.weights.of_tables()));
 }
 
 /// Calls visit(operator) or visit(operator, workload) for each operator; the inputs are checked.
@@ -163,7 +170,7 @@ constexpr void visit_elementwise_kernels_of(const rank_step<T>& p, const T& laye
     run(elementwise_kernel::head_norm, layers,
         basic_norm<T>{.rows = rows, .width = heads * a.head_dim, .format = p.residual});
   }
-  if (a.shares_cache) return;
+  if (a.shares_cache || a.image_tokens) return;
   run(elementwise_kernel::cache_write, layers,
       copy_kernel(T(rows * kv_heads * (a.head_dim + a.value_width())), p.residual));
 }

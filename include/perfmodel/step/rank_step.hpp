@@ -116,14 +116,10 @@ struct rank_step {
   constexpr basic_gemm<T> projection(const T& k, const T& n) const {
     return linear_gemm(k, n, formats.weights.attention);
   }
-  /// GEMM with weights that quantised checkpoints store in 16 bits: the router and the LM head.
-  constexpr basic_gemm<T> high_precision_gemm(const T& m, const T& k, const T& n) const {
-    return {.m = m,
-            .n = n,
-            .k = k,
-            .format = residual,
-            .weights = formats.weights.others,
-            .output = residual};
+  /// GEMM in the format of the residual stream: the router, and the LM head.
+  constexpr basic_gemm<T> high_precision_gemm(const T& m, const T& k, const T& n,
+                                              const storage_format& weights) const {
+    return {.m = m, .n = n, .k = k, .format = residual, .weights = weights, .output = residual};
   }
   constexpr basic_swiglu<T> feed_forward(const T& width, bool gated) const {
     return {.tokens = share.rows,

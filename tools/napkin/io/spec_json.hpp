@@ -41,8 +41,10 @@ inline json storage_json(const pm::storage_format& s) {
   if (s == pm::storage_format(s.format)) return pm::name_of(s.format);
   json out = {{"format", pm::name_of(s.format)}};
   if (s.group) out["group"] = number_json("group", *s.group);
-  out["scale_bits"] = number_json("scale_bits", s.scale_bits);
+  if (s.group || s.scale_bits > 0.0) out["scale_bits"] = number_json("scale_bits", s.scale_bits);
   if (s.zero_bits > 0.0) out["zero_bits"] = number_json("zero_bits", s.zero_bits);
+  if (s.value_bits) out["value_bits"] = number_json("value_bits", *s.value_bits);
+  if (s.wide_share > 0.0) out["wide_share"] = number_json("wide_share", s.wide_share);
   return out;
 }
 

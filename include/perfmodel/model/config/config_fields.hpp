@@ -5,18 +5,24 @@
 #include <initializer_list>
 #include <optional>
 #include <perfmodel/core/error.hpp>
+#include <set>
 #include <string>
 #include <string_view>
 
 namespace perfmodel::inline v0_3 {
 
+/// Paths of the fields that a reader used.
+using fields_read = std::set<std::string>;
+
 /// A view of one JSON object; `path` is put before the field names of its errors. Json has the
-/// interface of nlohmann::json. A field that is null counts as missing.
+/// interface of nlohmann::json. A field that is null counts as missing. `read`, if given, records
+/// each field that is used.
 /// Errors: invalid_config. Tests: every kind of wrong value in every field is refused.
 template <class Json>
 class config_fields {
  public:
-  config_fields(const Json& object, std::string path) : object_(&object), path_(std::move(path)) {
+  config_fields(const Json& object, std::string path, fields_read* read = nullptr)
+      : object_(&object), path_(std::move(path)), read_(read) {
     if (!object.is_object()) {
       throw error(error_code::invalid_config,
                   (path_.empty() ? std::string("the configuration") : path_) + " is " +
@@ -38,11 +44,20 @@ class config_fields {
   }
   const Json& at(const char* key) const {
     if (!names(key)) refuse(key, "a value");
+    mark_read(key);
     return object_->at(key);
   }
   const Json& all() const { return *object_; }
   const std::string& path() const { return path_; }
-  config_fields object(const char* key) const { return config_fields(at(key), field(key)); }
+  config_fields object(const char* key) const { return config_fields(at(key), field(key), read_); }
+  fields_read* log() const { return read_; }
+  void mark_read(const char* key) const {
+    if (read_ != nullptr) read_->insert(field(key));
+  }
+  /// For a field that turned out to contribute nothing.
+  void mark_unread(const char* key) const {
+    if (read_ != nullptr) read_->erase(field(key));
+  }
 
   /// A whole number from least to most; required.
   double whole(const char* key, double least, double most) const {
@@ -88,7 +103,7 @@ class config_fields {
     if (!has_list(key)) refuse(key, "a list");
     return at(key);
   }
-  bool has_list(const char* key) const { return has(key) && at(key).is_array(); }
+  bool has_list(const char* key) const { return has(key) && object_->at(key).is_array(); }
   /// List with an entry for each of `layers` layers.
   const Json& list_for(const char* key, std::size_t layers) const {
     const Json& entries = list(key);
@@ -108,7 +123,7 @@ class config_fields {
 
   /// Throws: the field as it stands, and what it may be.
   [[noreturn]] void refuse(const char* key, const std::string& allowed) const {
-    const std::string is = names(key) ? value_text(at(key)) : "missing";
+    const std::string is = names(key) ? value_text(object_->at(key)) : "missing";
     throw error(error_code::invalid_config, field(key) + " is " + is + "; allowed: " + allowed);
   }
   std::string field(const char* key) const { return path_.empty() ? key : path_ + "." + key; }
@@ -143,14 +158,15 @@ class config_fields {
                       value.template get<double>() <= most;
     if (!fits) {
       throw error(error_code::invalid_config,
-                  field(key) + (&value == &at(key) ? " is " : " holds ") + value_text(value) +
-                      "; allowed: " + whole_range(least, most));
+                  field(key) + (&value == &object_->at(key) ? " is " : " holds ") +
+                      value_text(value) + "; allowed: " + whole_range(least, most));
     }
     return value.template get<double>();
   }
 
   const Json* object_;
   std::string path_;
+  fields_read* read_ = nullptr;
 };
 
 // JSON as Python's json module writes it: with Infinity and NaN, which JSON does not have.

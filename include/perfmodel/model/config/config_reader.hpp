@@ -1,89 +1,17 @@
 // The shapes of a language model from the fields of its config.json.
 #pragma once
 
-#include <perfmodel/model/config/config_fields.hpp>
+#include <perfmodel/model/config/encoder_fields.hpp>
 #include <perfmodel/model/config/feed_forward_fields.hpp>
 #include <perfmodel/model/transformer.hpp>
 
-// Parameters of the towers for images and sound of a config.json.
-
 namespace perfmodel::inline v0_3::detail {
-
-/// Parameters of a vision tower: blocks of four square projections and a feed-forward of two
-/// matrices (three where it is gated), the patches' projection, positions, and a projector that
-/// joins `merged` patches. The projector has two matrices at each of its uses.
-struct encoder_widths {
-  double layers = 0, hidden = 0, intermediate = 0, attention = 0, patch = 0, positions = 0;
-  double merged = 1, mergers = 1;
-  bool gated = false;
-};
-inline double encoder_parameters(const encoder_widths& w, double text_hidden) {
-  const double block =
-      4 * w.hidden * w.attention + (w.gated ? 3 : 2) * w.hidden * w.intermediate + 4 * w.hidden;
-  const double joined = w.merged * w.hidden;
-  const double merger = joined * joined + joined * text_hidden;
-  return w.layers * block + 3 * w.patch * w.patch * w.hidden + w.positions * w.hidden +
-         w.mergers * merger;
-}
-
-/// Audio tower like Whisper's (d_model wide, two convolutions in front); 0 where the file has none,
-/// or another kind. Source: Radford et al. 2022 (arXiv 2212.04356), section 2.2.
-template <class Json>
-double sound_parameters(const config_fields<Json>& root, double text_hidden) {
-  if (!root.has("audio_config") || !root.at("audio_config").is_object()) return 0;
-  const config_fields<Json> a = root.object("audio_config");
-  const double width = a.whole_or("d_model", 0, 0, 1e8);
-  const double layers = a.whole_or("encoder_layers", 0, 0, 1e4);
-  const double inner = a.whole_or("encoder_ffn_dim", 4 * width, 0, 1e8);
-  const double bands = a.whole_or("num_mel_bins", 128, 1, 1e4);
-  const double convolutions = 3 * width * (bands + width);
-  return layers * (4 * width * width + 2 * width * inner + 9 * width + inner) + convolutions +
-         width * text_hidden;
-}
-
-/// Towers of a multimodal file; empty where it has none, or where it lacks their dimensions.
-/// Source: the vision modules of huggingface/transformers (qwen3_vl, gemma4, llama4) and vLLM's
-/// kimi_k25_vit.py. Leaves out: biases (1 %), audio towers of another kind than Whisper's.
-/// Test: Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; Whisper large-v3's encoder, 636.8 M,
-/// in 1 %.
-template <class Json>
-std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double text_hidden) {
-  const config_fields<Json> root =
-      whole.has("thinker_config") ? whole.object("thinker_config") : whole;
-  const double sound = sound_parameters(root, text_hidden);
-  if (!root.has("vision_config") || !root.at("vision_config").is_object()) {
-    if (sound <= 0) return {};
-    return encoder_shape{.parameters = sound, .tokens_per_item = {}};
-  }
-  const config_fields<Json> v = root.object("vision_config");
-  const auto number = [&](std::initializer_list<const char*> keys, double unsaid) {
-    return v.whole_or(v.either(keys), unsaid, 0, 1e8);
-  };
-  encoder_widths w;
-  w.layers =
-      number({"depth", "num_hidden_layers", "vt_num_hidden_layers", "num_layers", "layers"}, 0);
-  w.hidden = number({"hidden_size", "vt_hidden_size", "width"}, 0);
-  w.intermediate = number({"intermediate_size", "vt_intermediate_size"}, 4 * w.hidden);
-  w.attention = number({"qkv_hidden_size"}, w.hidden);
-  w.patch = number({"patch_size"}, 14);
-  w.positions = number({"num_position_embeddings", "position_embedding_size"}, 0);
-  const double merge = number({"spatial_merge_size"}, v.has("merge_kernel_size") ? 2 : 1);
-  w.merged = merge * merge;
-  if (v.has_list("deepstack_visual_indexes"))
-    w.mergers += static_cast<double>(v.list("deepstack_visual_indexes").size());
-  w.gated = v.text_or("model_type", "").find("gemma4") != std::string::npos;
-  if (w.layers < 1 || w.hidden < 1) return {};
-  encoder_shape e{.parameters = encoder_parameters(w, text_hidden) + sound, .tokens_per_item = {}};
-  const char* const fixed = v.either({"default_output_length", "mm_tokens_per_image"});
-  if (v.has(fixed)) e.tokens_per_item = v.whole(fixed, 1, 1e7);
-  return e;
-}
 
 /// The modules that draft further tokens: each a layer like the last.
 template <class Json>
 std::optional<layer_shape> mtp_of(const config_view<Json>& c, const layer_list& layers) {
-  const char* const key =
-      c.own.either({"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"});
+  const char* const key = c.own.either(
+      {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules", "_num_mtp_layers"});
   const double modules = c.own.whole_or(key, 0, 0, 100);
   if (modules < 1 || layers.mixers.empty()) return {};
   layer_shape l{.times = modules, .mixer = {}, .feed_forward = {}};
@@ -114,7 +42,7 @@ double image_experts(const config_view<Json>& c, const layer_list& layers) {
 }
 
 template <class Json>
-transformer read_model(config_view<Json> c) {
+transformer read_model(config_view<Json> c, ordered_layers& ordered) {
   const config_fields<Json>& own = c.own;
   transformer m;
   if (own.flag_or("is_encoder_decoder", false))
@@ -132,12 +60,18 @@ transformer read_model(config_view<Json> c) {
                    c.preset.context, 1, 1e10);
   if (c.family.extra_positions && m.max_context)
     m.positions = *m.max_context + *c.family.extra_positions;
-  m.tied_embeddings =
-      (own.has("tie_word_embeddings") ? own : c.root).flag_or("tie_word_embeddings", c.family.tied);
+  m.tied_embeddings = own.has("tied_embeddings")
+                          ? own.flag_or("tied_embeddings", false)
+                          : (own.has("tie_word_embeddings") ? own : c.root)
+                                .flag_or("tie_word_embeddings", c.family.tied);
   m.norms_per_layer = own.has("hybrid_override_pattern") ? 1 : c.family.norms_per_layer;
   m.norm_bias = c.family.norm_bias;
   m.head_bias = c.family.head_bias || own.flag_or("lm_head_bias", false);
-  m.layers = layers_of(c);
+  ordered.hidden = m.hidden;
+  ordered.sibling_experts = own.flag_or("enable_moe_block", false) ||
+                            own.flag_or("residual_moe", false) ||
+                            own.flag_or("parallel_attn_mlp_res", false);
+  m.layers = layers_of(c, ordered);
   m.mtp = mtp_of(c, m.layers);
   m.encoder = encoder_of(c.root, m.hidden);
   if (const double images = image_experts(c, m.layers); images > 0) {

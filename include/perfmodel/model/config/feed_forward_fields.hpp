@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/model/config/mixer_fields.hpp>
+#include <perfmodel/model/config/quantization_exceptions.hpp>
 #include <perfmodel/model/config/recurrent_fields.hpp>
 
 // Layers of a config.json that have experts.
@@ -39,6 +40,9 @@ class expert_rule {
     if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;
     if (own_.has_list("moe_layers")) return among(routed_, i);
     if (i < first_) return false;
+    if (own_.has("moe_layer_end_index") && !own_.has_list("moe_layer_end_index") &&
+        i > own_.whole("moe_layer_end_index", 0, most_layers))
+      return false;
     if (own_.has("expert_layer_period")) {  // Jamba
       const double every = own_.whole("expert_layer_period", 1, most_layers);
       return rest(i, every) == own_.whole_or("expert_layer_offset", 0, 0, most_layers);
@@ -99,7 +103,8 @@ bool is_gated(const config_view<Json>& c) {
 
 template <class Json>
 const char* expert_count_key(const config_fields<Json>& own) {
-  return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts"});
+  return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts",
+                     "moe_num_primary_experts"});
 }
 
 /// Text experts in a file that lists experts for text and for images, text first (Ernie 4.5 VL).
@@ -168,7 +173,15 @@ dense_shape dense_of(const config_view<Json>& c, std::size_t layer) {
       has_dense_size ? own.either({"dense_intermediate_size", "intermediate_size_mlp"})
                      : own.either({"intermediate_size", "block_ff_dim", "ffn_hidden_size",
                                    "ffn_dim", "n_inner", "hidden_dim", "ff_intermediate_size"});
-  if (own.has("expansion_ratio")) {
+  const bool by_rule = !own.has(key) && own.has("multiple_of");  // Llama's params.json
+  if (by_rule) {
+    const double factor = own.has("ffn_dim_multiplier") && own.at("ffn_dim_multiplier") != nullptr
+                              ? own.positive("ffn_dim_multiplier", 100.0)
+                              : 1.0;
+    const double multiple = own.whole("multiple_of", 1, most_width);
+    const double width = math::floor(factor * math::floor(8.0 * c.hidden / 3.0));
+    d.intermediate = multiple * math::ceil(width / multiple);
+  } else if (own.has("expansion_ratio")) {
     d.intermediate = own.positive("expansion_ratio", 1000.0) * c.hidden;
   } else if (own.has(key) || !(c.preset.intermediate || c.family.expansion)) {
     d.intermediate = adjusted_width(own, width_of(c, key, layer));
@@ -188,13 +201,14 @@ expert_shape experts_of(const config_view<Json>& c) {
   const config_fields<Json>& own = c.own;
   expert_shape e;
   e.experts = expert_count(c);
-  e.top_k =
-      same_for_all(c,
-                   own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
-                               "top_k_experts", "moe_top_k", "moe_topk", "moe_k"}),
-                   1, e.experts);
-  const char* const width = own.either(
-      {"moe_intermediate_size", "expert_ffn_hidden_size", "intermediate_size", "ffn_hidden_size"});
+  e.top_k = same_for_all(c,
+                         own.either({"num_experts_per_tok", "num_experts_per_token",
+                                     "experts_per_token", "top_k_experts", "moe_top_k", "moe_topk",
+                                     "moe_k", "moe_num_active_primary_experts"}),
+                         1, e.experts);
+  const char* const width =
+      own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size",
+                  "expert_hidden_dim", "intermediate_size", "ffn_hidden_size", "hidden_dim"});
   e.intermediate = own.has_list(expert_count_key(own)) ? text_entry(own, width)
                                                        : same_for_all(c, width, 1, most_width);
   // Some of LongCat's experts do nothing: top_k counts the active ones, on average.
@@ -268,14 +282,18 @@ layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
 }
 
 template <class Json>
-layer_list layers_of(const config_view<Json>& c) {
+layer_list layers_of(const config_view<Json>& c, ordered_layers& ordered) {
   layer_list out;
+  const auto add = [&](std::size_t i, const layer_shape& l) {
+    out.add(l);
+    ordered.all.push_back({static_cast<int>(i), l});
+  };
   if (c.own.has("num_mem_blocks"))
     c.own.refuse("num_mem_blocks", "no such field: blocks that layers share are not modelled");
   const std::size_t n = static_cast<std::size_t>(c.layers);
   if (c.own.has("block_configs")) {
     c.own.list_for("block_configs", n);
-    for (std::size_t i = 0; i < n; ++i) out.add(block_of(c, i));
+    for (std::size_t i = 0; i < n; ++i) add(i, block_of(c, i));
     return out;
   }
   const layer_roles roles = roles_of(c.own, c.family, c.layers);
@@ -285,12 +303,13 @@ layer_list layers_of(const config_view<Json>& c) {
   for (std::size_t i = 0; i < n; ++i) {
     mixer_role mixer = roles[i].mixer;
     if (mixer == mixer_role::both) {
-      out.add({.times = 1, .mixer = mixer_of(c, mixer_role::recurrent, i), .feed_forward = {}});
+      add(i, {.times = 1, .mixer = mixer_of(c, mixer_role::recurrent, i), .feed_forward = {}});
+      out.count -= 1.0;  // one layer of two mixers
       mixer = mixer_role::full;
     }
     layer_shape l{.times = 1, .mixer = mixer_of(c, mixer, i), .feed_forward = {}};
     if (c.family.recurrent && c.family.norms_per_layer == 1) {  // Mamba
-      out.add(l);
+      add(i, l);
       continue;
     }
     const feed_role feed = roles[i].feed;
@@ -301,10 +320,10 @@ layer_list layers_of(const config_view<Json>& c) {
     } else if (feed != feed_role::none) {
       l.feed_forward = dense_of(c, i);
     }
-    out.add(l);
+    add(i, l);
     if (c.own.has("zero_expert_num")) {  // LongCat: a second attention, and a dense network alone
       l.feed_forward = dense_of(c, i);
-      out.add(l);
+      add(i, l);
     }
   }
   return out;

@@ -59,7 +59,7 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   };
   const char* const heads =
       f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
-                "num_attention_heads", "n_heads", "n_head"});
+                "num_attention_heads", "n_heads", "n_head", "num_heads"});
   a.query_heads = heads_of(f, heads, c.preset.heads);
   const char* kv =
       f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
@@ -96,6 +96,15 @@ bool shares_by_groups(const config_view<Json>& c, std::size_t layer) {
   return layer % group != 0;
 }
 
+/// Tokens of one image in the cross-attention layers of Llama 3.2 Vision: tiles x (patches + 1).
+template <class Json>
+double image_tokens_of(const config_fields<Json>& root) {
+  if (!root.has("vision_config") || !root.object("vision_config").has("max_num_tiles")) return 1;
+  const auto v = root.object("vision_config");
+  const double side = math::floor(v.whole("image_size", 1, 1e6) / v.whole("patch_size", 1, 1e6));
+  return v.whole("max_num_tiles", 1, 1000) * (side * side + 1);
+}
+
 template <class Json>
 attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::size_t layer) {
   const config_fields<Json>& own = c.own;
@@ -106,11 +115,10 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
     a.window = own.whole("attention_chunk_size", 1, 1e10);
     a.chunked = true;
   } else if (role == mixer_role::window) {
-    const char* const key = own.either({"sliding_window", "sliding_window_size"});
-    const double window =
-        own.whole_or(key, own.names(key) ? 0.0 : family.window.value_or(0.0), 0, 1e10);
-    if (window >= 1 && !(c.max_context && window >= *c.max_context)) a.window = window;
+    const std::optional<double> window = window_size(own, family);
+    if (window && !(c.max_context && *window >= *c.max_context)) a.window = window;
   }
+  if (role == mixer_role::cross) a.image_tokens = image_tokens_of(c.root);
   const bool bias = family.reads_bias && own.flag_or("attention_bias", family.output_bias);
   const bool both = bias || (!family.reads_bias && family.output_bias);
   const bool queries = family.type == std::string_view("glm4_moe");  // and keys and values, no more
@@ -126,10 +134,12 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   const char* const sink =
       role == mixer_role::window ? "add_swa_attention_sink_bias" : "add_full_attention_sink_bias";
   a.sinks = own.flag_or(sink, family.sinks);
-  a.output_gate = own.flag_or("attn_output_gate", family.output_gate);
+  a.output_gate =
+      own.flag_or(own.either({"attn_output_gate", "attn_use_output_gate"}), family.output_gate);
   a.value_is_key = role == mixer_role::full && own.flag_or("attention_k_eq_v", false);
   const double shared = own.whole_or("num_kv_shared_layers", 0, 0, c.layers);
-  a.shares_cache = static_cast<double>(layer) >= c.layers - shared || shares_by_groups(c, layer);
+  a.shares_cache = role == mixer_role::shared || static_cast<double>(layer) >= c.layers - shared ||
+                   shares_by_groups(c, layer);
   a.indexer = indexer_of(c, layer);
   return a;
 }

@@ -8,11 +8,12 @@ namespace perfmodel::inline v0_3 {
 
 /// Layers with a sliding window, in a file that lists no layers.
 enum class window_rule {
-  all_layers,   ///< all, if the file names a window
-  none,         ///< none, whether or not the file names a window (Llama, Gemma, Phi)
-  switched_on,  ///< from max_window_layers on, with use_sliding_window (Qwen)
-  every_other,  ///< layers 0, 2, 4 ... (Gemma 2, gpt-oss)
-  pattern,      ///< all but each sixth, or by sliding_window_pattern (Gemma 3)
+  all_layers,    ///< all, if the file names a window
+  none,          ///< none, whether or not the file names a window (Llama, Gemma, Phi)
+  switched_on,   ///< from max_window_layers on, with use_sliding_window (Qwen)
+  every_other,   ///< layers 0, 2, 4 ... (Gemma 2, gpt-oss)
+  every_fourth,  ///< all but each fourth (Command A, EXAONE 4, OLMo 3)
+  every_sixth,   ///< all but each sixth (Gemma 3)
 };
 
 /// The defaults of a family's configuration class in huggingface/transformers, and what its layers
@@ -81,7 +82,7 @@ inline constexpr model_family known_families[] = {
     {.type = "gemma2", .tied = true, .norms_per_layer = 4, .windows = window_rule::every_other,
      .window = 4096, .head_dim = 256},
     {.type = "gemma3", .qk_norm = true, .tied = true, .norms_per_layer = 4,
-     .windows = window_rule::pattern, .window = 4096, .kv_heads = 4, .head_dim = 256},
+     .windows = window_rule::every_sixth, .window = 4096, .kv_heads = 4, .head_dim = 256},
     {.type = "gemma4", .qk_norm = true, .tied = true, .norms_per_layer = 4},
     {.type = "gpt_oss", .qkv_bias = true, .output_bias = true, .sinks = true, .router_bias = true,
      .expert_bias = true, .windows = window_rule::every_other, .window = 128, .kv_heads = 8,
@@ -99,10 +100,11 @@ inline constexpr model_family known_families[] = {
     {.type = "deepseek_v3"},
     {.type = "glm4_moe", .router_bias = true},
     {.type = "minimax_m2", .router_bias = true},
-    {.type = "cohere2", .tied = true, .norms_per_layer = 1},
+    {.type = "cohere2", .tied = true, .norms_per_layer = 1, .windows = window_rule::every_fourth,
+     .window = 4096},
     {.type = "seed_oss", .qkv_bias = true, .reads_bias = false},
-    {.type = "exaone4", .qk_norm = true},
-    {.type = "olmo3"},
+    {.type = "exaone4", .qk_norm = true, .windows = window_rule::every_fourth, .window = 4096},
+    {.type = "olmo3", .windows = window_rule::every_fourth, .window = 4096},
     {.type = "apertus", .qk_norm = true, .gated = false},
     {.type = "dots1", .qk_norm = true, .router_bias = true},
     {.type = "granitemoehybrid", .tied = true},
@@ -121,6 +123,7 @@ inline constexpr model_family known_families[] = {
     {.type = "falcon", .tied = true, .norm_bias = true, .gated = false, .norms_per_layer = 1,
      .windows = window_rule::none, .kv_heads = 1, .expansion = 4},
     with_biases("gpt2", true, 4, 0),
+    with_biases("gpt_neo", true, 4, 0),
     {.type = "gptj", .norm_bias = true, .head_bias = true, .gated = false, .ffn_bias = true,
      .norms_per_layer = 1, .expansion = 4},
     with_biases("bloom", true, 4),
@@ -151,7 +154,8 @@ inline constexpr known_architecture known_architectures[] = {
     {"Gemma3ForConditionalGeneration", "gemma3", true}, {"GptOssForCausalLM", "gpt_oss"},
     {"PhiForCausalLM", "phi"}, {"Phi3ForCausalLM", "phi3"}, {"PhiMoEForCausalLM", "phimoe"},
     {"PhimoeForCausalLM", "phimoe"}, {"DeepseekV2ForCausalLM", "deepseek_v2"},
-    {"DeepseekV3ForCausalLM", "deepseek_v3"},
+    {"DeepseekV3ForCausalLM", "deepseek_v3"}, {"Cohere2ForCausalLM", "cohere2"},
+    {"Exaone4ForCausalLM", "exaone4"}, {"Olmo3ForCausalLM", "olmo3"},
 };
 // clang-format on
 
@@ -162,6 +166,7 @@ constexpr const model_family* family_of_type(std::string_view type) {
   constexpr std::string_view text = "_text";
   if (type.ends_with(text)) type.remove_suffix(text.size());
   if (type == "qwen2_vl" || type == "qwen2_5_vl") type = "qwen2";
+  if (type == "exaone4_5") type = "exaone4";
   if (type == "qwen3_vl") type = "qwen3";
   if (type == "qwen3_vl_moe") type = "qwen3_moe";
   for (const model_family& f : known_families) {
@@ -199,6 +204,14 @@ model_family family_of_config(const config_fields<Json>& own, const config_field
       root.refuse("text_config", "an object, in a " + architecture);
   }
   const std::string type = own.text_or("model_type", "");
+  if (type.empty() && architecture.empty() && own.has("dim") && own.has("n_layers")) {
+    architecture = "params.json";  // of Mistral or Llama: every field is stated
+    is_known = true;
+    model_family plain;
+    plain.type = "params.json";
+    plain.reads_bias = false;
+    return plain;
+  }
   if (type.empty() && architecture.empty())
     own.refuse("model_type", "the name of a model family, such as llama");
   if (architecture.empty()) architecture = type;

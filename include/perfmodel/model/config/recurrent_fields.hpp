@@ -57,9 +57,10 @@ recurrent_shape mamba2_of(const config_fields<Json>& own, const char* heads) {
   recurrent_shape r{.kind = recurrence::mamba2};
   const char* const groups = own.either({"n_groups", "mamba_n_groups"});
   r.value_heads = own.whole(heads, 1, most_width);
-  r.key_heads = own.whole(groups, 1, r.value_heads);
+  r.key_heads = own.whole_or(groups, 1, 1, r.value_heads);
   r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, most_width);
-  r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head"}), 1, most_width);
+  r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head", "hidden_size_per_head"}), 1,
+                          most_width);
   r.conv_kernel = own.whole(own.either({"conv_kernel", "mamba_d_conv"}), 1, 1024);
   r.conv_bias = own.flag_or(own.either({"use_conv_bias", "mamba_conv_bias"}), true);
   check_groups(own, groups, r, heads);
@@ -71,7 +72,8 @@ recurrent_shape mamba_of(const config_fields<Json>& own, const char* rank, doubl
   recurrent_shape r{.kind = recurrence::mamba, .key_heads = 1, .value_dim = 1};
   r.value_heads = own.whole_or(own.either({"mamba_expand", "expand"}), 2, 1, 64) * hidden;
   r.key_dim = own.whole(own.either({"mamba_d_state", "state_size"}), 1, most_width);
-  r.thin_rank = own.whole(rank, 1, most_width);
+  r.thin_rank = own.has(rank) && own.at(rank) == "auto" ? math::ceil(hidden / 16.0)
+                                                        : own.whole(rank, 1, most_width);
   r.conv_kernel = own.whole(own.either({"mamba_d_conv", "conv_kernel"}), 1, 1024);
   r.conv_bias = own.flag_or(own.either({"mamba_conv_bias", "use_conv_bias"}), true);
   return r;
@@ -103,6 +105,20 @@ recurrent_shape short_convolution_of(const config_fields<Json>& own, double hidd
   return r;
 }
 
+/// True where a list of layers' names has lightning attention, with the heads of attention.
+template <class Json>
+bool names_lightning(const config_fields<Json>& own) {
+  for (const char* key : name_lists) {
+    if (!own.has_list(key)) continue;
+    for (const Json& entry : own.list(key)) {
+      if (entry.is_string() &&
+          entry.template get<std::string>().find("lightning") != std::string::npos)
+        return true;
+    }
+  }
+  return false;
+}
+
 /// The kind by the fields that it alone has.
 template <class Json>
 recurrent_shape recurrent_of(const config_view<Json>& c) {
@@ -126,7 +142,16 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
   } else if (own.has(rank)) {
     r = mamba_of(own, rank, c.hidden);
     unsaid = fp32;
-  } else if (own.has("attn_type_list") || own.has("layer_group_size")) {
+  } else if (own.has("lightning_nh")) {  // MiniCPM-SALA
+    r.kind = recurrence::lightning;
+    r.value_heads = own.whole("lightning_nh", 1, most_width);
+    r.key_heads = own.whole_or("lightning_nkv", r.value_heads, 1, r.value_heads);
+    r.key_dim = r.value_dim =
+        own.whole_or("lightning_head_dim", c.hidden / r.value_heads, 1, most_width);
+    check_groups(own, "lightning_nkv", r, "lightning_nh");
+    unsaid = fp32;
+  } else if (own.has("attn_type_list") || own.has("layer_group_size") ||
+             own.text_or("model_type", "").starts_with("minimax") || names_lightning(own)) {
     r.kind = recurrence::lightning;
     r.key_heads = r.value_heads = own.whole("num_attention_heads", 1, most_width);
     r.key_dim = r.value_dim = own.whole_or("head_dim", c.hidden / r.value_heads, 1, most_width);

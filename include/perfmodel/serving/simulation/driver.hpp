@@ -252,8 +252,11 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
                                               " and layout.pipeline is " +
                                               std::to_string(s.stages) +
                                               "; allowed: one of the two above 1");
-  s.cache_tokens = o.cache_tokens ? *o.cache_tokens
-                                  : cache_tokens_of(d, o.typical_tokens, s.scheduler.block_tokens);
+  deployment cached = d;
+  if (o.speculate) cached.states_per_sequence = 1.0 + o.speculate->width * o.speculate->length;
+  s.cache_tokens = o.cache_tokens
+                       ? *o.cache_tokens
+                       : cache_tokens_of(cached, o.typical_tokens, s.scheduler.block_tokens);
   s.frontend = o.frontend.value_or(frontend_of(d.serving_engine));
   s.idle_start = o.idle_start.value();
   s.has_identifiers = s.scheduler.prefix_caching;

@@ -1,0 +1,153 @@
+// Files of what is no decoder of text: encoders and diffusion models are refused, draft heads are
+// told apart.
+#pragma once
+
+#include <perfmodel/model/config/model_family.hpp>
+#include <perfmodel/model/config/quantization_methods.hpp>
+
+namespace perfmodel::inline v0_3::detail {
+
+/// model_type and architectures[0] of a file, in lower case.
+struct stated_kind {
+  std::string type, architecture;
+  const char* key = "model_type";
+};
+template <class Json>
+stated_kind kind_of(const config_fields<Json>& root) {
+  stated_kind k;
+  const auto text = [&](const char* key) {
+    return root.has(key) && root.all().at(key).is_string()
+               ? lower_case(root.all().at(key).template get<std::string>())
+               : std::string();
+  };
+  k.type = text("model_type");
+  k.architecture = text("_class_name");
+  if (root.has_list("architectures") && !root.all().at("architectures").empty() &&
+      root.all().at("architectures").at(0).is_string())
+    k.architecture = lower_case(root.all().at("architectures").at(0).template get<std::string>());
+  if (!root.has("model_type")) k.key = root.has("_class_name") ? "_class_name" : "architectures";
+  return k;
+}
+
+/// Refuses encoders without a decoder, encoder-decoders that do not say so, and diffusion models.
+/// Sources: the model types of huggingface/transformers and diffusers.
+template <class Json>
+void refuse_other_kinds(const config_fields<Json>& root) {
+  const stated_kind k = kind_of(root);
+  const auto either = [&k](std::initializer_list<const char*> parts) {
+    for (const char* part : parts) {
+      if (holds(k.type, part) || holds(k.architecture, part)) return true;
+    }
+    return false;
+  };
+  const auto is = [&k](std::initializer_list<const char*> types) {
+    for (const char* type : types) {
+      if (k.type == type) return true;
+    }
+    return false;
+  };
+  const bool decodes = holds(k.architecture, "decoder") || holds(k.type, "decoder");
+  if (either({"diffusion", "llada", "dreammodel", "sdar", "unet2d", "transformer2d",
+              "autoencoderkl", "transformer3d"}) ||
+      is({"dream"}) || root.has("_diffusers_version")) {
+    root.refuse(k.key, "models that decode token by token: diffusion models are not modelled");
+  }
+  if (!decodes && !root.has("text_config") &&
+      (either({"bert", "electra", "mpnet", "longformer", "bigbird", "big_bird", "formaskedlm",
+               "fortokenclassification"}) ||
+       k.architecture == "newmodel" ||
+       is({"ernie", "esm", "clip", "siglip", "vit", "dinov2", "wav2vec2", "hubert", "layoutlm",
+           "layoutlmv3", "luke", "xlm", "flaubert", "nomic_bert", "gte"}))) {
+    root.refuse(k.key,
+                "decoders: encoder-only models (BERT and its kind) have no KV cache and "
+                "generate no tokens");
+  }
+  if (is({"t5", "mt5", "umt5", "bart", "mbart", "pegasus", "marian", "m2m_100", "whisper"}) ||
+      either({"t5encoder"})) {
+    root.refuse(k.key, "decoders: models with an encoder of text are not modelled");
+  }
+  if (root.has("medusa_num_heads") || either({"medusa"})) {
+    root.refuse(root.has("medusa_num_heads") ? "medusa_num_heads" : k.key,
+                "a model: Medusa heads depend on their target; give the target as the model, and "
+                "drafter heads");
+  }
+  if (is({"zamba", "zamba2"}) && !root.has("num_mem_blocks"))
+    root.refuse("model_type", "families without blocks that layers share");
+}
+
+enum class draft_kind { none, eagle, eagle3, mtp, dflash };
+
+/// Kind of draft head that a file is of, by its architecture or its own fields.
+/// Sources: SpecForge's configurations (draft_vocab_size, dflash_config); vLLM's
+/// transformers_utils/configs/eagle.py; SGLang's deepseek_nextn.py.
+template <class Json>
+draft_kind draft_kind_of(const config_fields<Json>& root) {
+  const stated_kind k = kind_of(root);
+  const auto either = [&k](const char* part) {
+    return holds(k.type, part) || holds(k.architecture, part);
+  };
+  if (root.has("dflash_config") || either("dflash") || either("dspark")) return draft_kind::dflash;
+  if (either("eagle3") || root.has("draft_vocab_size")) return draft_kind::eagle3;
+  if (either("eagle")) return draft_kind::eagle;
+  if (either("nextn") || k.type.ends_with("_mtp") || holds(k.architecture, "mtp"))
+    return draft_kind::mtp;
+  return draft_kind::none;
+}
+constexpr const char* name_of(draft_kind k) {
+  constexpr const char* names[] = {"", "EAGLE", "EAGLE-3", "MTP", "DFlash"};
+  return names[static_cast<int>(k)];
+}
+
+/// The fields of an MTP module read as those of a model of its layers alone: it has experts where
+/// the model has them in its last layers.
+template <class Json>
+void keep_draft_layers(Json& fields, draft_kind kind) {
+  if (kind == draft_kind::eagle || kind == draft_kind::eagle3) {
+    if (!fields.contains("num_hidden_layers")) fields["num_hidden_layers"] = 1;
+    return;
+  }
+  if (kind != draft_kind::mtp) return;
+  double modules = 1;
+  for (const char* key : {"num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_modules"}) {
+    if (fields.contains(key) && fields[key].is_number_integer() &&
+        fields[key].template get<double>() >= 1)
+      modules = fields[key].template get<double>();
+    fields.erase(key);
+  }
+  fields["num_hidden_layers"] = static_cast<int>(modules);
+  for (const char* key : {"first_k_dense_replace", "num_dense_layers", "layer_types",
+                          "mlp_layer_types", "full_attention_interval", "moe_layer_freq",
+                          "mlp_only_layers", "indexer_types", "compress_ratios"}) {
+    fields.erase(key);
+  }
+}
+
+/// Makes a draft head of a model that was read: what joins its inputs, and its own tables.
+/// EAGLE joins 2 hidden vectors (token and feature), EAGLE-3 3 features, and its queries, keys and
+/// values see 2; MTP joins 2; DFlash joins a feature of each of its target layers.
+/// Sources: Li et al., EAGLE (arXiv 2401.15077) and EAGLE-3 (arXiv 2503.01840), section 3;
+/// DeepSeek-V3 (arXiv 2412.19437), section 2.2; SpecForge's modeling files.
+/// Test: qwen3-8b-eagle3 has 0.40e9 parameters, summed by hand.
+template <class Json>
+void become_draft(transformer& m, draft_kind kind, const config_fields<Json>& own) {
+  if (kind == draft_kind::none) return;
+  m.mtp.reset();
+  m.joined_inputs = kind == draft_kind::eagle3 ? 3 : 2;
+  m.shares_tables = kind != draft_kind::eagle3;
+  own.mark_read("block_size");  // its number of draft tokens
+  if (kind == draft_kind::dflash) {
+    m.joined_inputs = 1;
+    m.predicts_block = true;
+    if (own.has("dflash_config") && own.object("dflash_config").has_list("target_layer_ids"))
+      m.joined_inputs =
+          static_cast<double>(own.object("dflash_config").list("target_layer_ids").size());
+  }
+  if (kind != draft_kind::eagle3) return;
+  m.vocabulary = own.whole_or("draft_vocab_size", m.vocabulary, 1, 1e8);
+  m.tied_embeddings = true;  // one table: the head; the embedding is the target's
+  for (auto& layer : m.layers.mixers) {
+    if (auto* a = std::get_if<attention_shape>(&layer.shape)) a->input_width = 2.0 * m.hidden;
+  }
+}
+
+}  // namespace perfmodel::inline v0_3::detail
