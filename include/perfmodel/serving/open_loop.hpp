@@ -160,7 +160,9 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
       part.weight = part.weight * (1.0 - share);
       itl.add(part);
     }
-    const duration<T> stall = p.decode_stall / scalar_max(p.steps_per_prefill, T(1.0));
+    const duration<T> stall =
+        p.decode_stall /
+        pipelined_chunk_steps(scalar_max(p.steps_per_prefill, T(1.0)), p.pipeline_stages);
     itl.add(with_length(share, p.decode_time + stall, stall, {}, s.input_cv));
     return itl;
   }
