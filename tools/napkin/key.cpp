@@ -129,6 +129,54 @@ std::vector<key> storage_keys() {
           .optional()};
 }
 
+std::vector<key> memory_option_keys() {
+  return {
+      count("lora_rank",
+            "largest rank of the LoRA adapters (max_lora_rank), which adapt attention and "
+            "feed-forwards, but not routed experts",
+            1.0, 65536.0)
+          .optional(),
+      count("lora_adapters", "adapter slots in GPU memory (max_loras)", 1.0, 1e6).otherwise("1"),
+      amount_of_bytes("cpu_offload_bytes",
+                      "weights in host memory, per GPU (vLLM's --cpu-offload-gb, in GiB); each "
+                      "engine step reads them over the host link")
+          .optional()};
+}
+
+std::vector<key> engine_option_keys() {
+  std::vector<key> k = memory_option_keys();
+  key step_time = time_limit("step_cpu_s",
+                             "CPU time per engine step (scheduling, sampling, launch); default: "
+                             "the engine's in a calibration");
+  key sequence_time = time_limit("sequence_cpu_s",
+                                 "CPU time per engine step for each decoding sequence; default: "
+                                 "the engine's in a calibration");
+  step_time.range.above_least = sequence_time.range.above_least = false;
+  k.push_back(count("lora_active",
+                    "different adapters in one batch; 0: all tokens use the base model; default: "
+                    "lora_adapters",
+                    0.0, 1e6)
+                  .optional());
+  k.push_back(flag("cuda_graphs",
+                   "false: no CUDA graphs (--enforce-eager), so the CPU launches every kernel")
+                  .otherwise("true"));
+  k.push_back(step_time.optional());
+  k.push_back(sequence_time.optional());
+  return k;
+}
+
+std::vector<key> image_keys() {
+  return {
+      number("images", "images per request, in addition to input_tokens", 0.0, 1e6).otherwise("0"),
+      count("image_tokens",
+            "prompt tokens of one image; default: the model's, where its size is fixed")
+          .optional(),
+      positive("image_patches",
+               "patches of one image in the encoder; default: 4 x image_tokens (assumed: 2 x 2 "
+               "patches become a token)")
+          .optional()};
+}
+
 namespace {
 key host_memory_key() {
   key k = positive("host_memory_bytes",

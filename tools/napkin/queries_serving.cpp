@@ -36,6 +36,8 @@ struct serving {
                     .otherwise("0"));
     append(storage_keys());
     append(reservation_keys());
+    append(engine_option_keys());
+    append(image_keys());
     k.push_back(engine_key());
     append(draft_keys());
     append(pool_keys());

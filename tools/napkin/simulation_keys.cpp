@@ -402,6 +402,7 @@ std::vector<key> simulation_keys() {
   append(arrival_keys());
   append(storage_keys());
   append(reservation_keys());
+  append(engine_option_keys());
   k.push_back(engine_key());
   append(scheduler_keys());
   append(draft_keys());

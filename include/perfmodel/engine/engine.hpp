@@ -207,6 +207,12 @@ constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
 
+/// CPU time per kernel that an engine launches without CUDA graphs, its Python code included. Other
+/// public runs give 70 us (Qwen2.5-72B-AWQ, vllm#13204) and 79 us (a 7B model, vllm-omni#7960).
+/// Source: Qwen3-14B-AWQ on A100 under vLLM with --enforce-eager, 20.6 ms per token
+/// (QwenLM/Qwen3#1536), less 0.6 ms per step, divided by 444 kernels. It depends on the CPU.
+inline constexpr duration<> eager_launch_time = 45.0 * us;
+
 // Scheduling rules of serving engines.
 
 /// Tokens that an engine step processes. `mixed_chunks`: every sequence decodes, and prefill chunks

@@ -7,6 +7,7 @@
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/model/parameters.hpp>
+#include <perfmodel/operators/lora.hpp>
 #include <perfmodel/parallel/layout.hpp>
 #include <perfmodel/step/sharding.hpp>
 
@@ -20,6 +21,8 @@ namespace perfmodel::inline v0_3 {
 /// format of the KV cache. Absent formats are chosen by the engine, see formats_of.
 /// `layout.data` is the number of data-parallel attention groups inside this replica. The number of
 /// replicas is an input of `serving` and a result of `plan`.
+/// `host_weights` is vLLM's --cpu-offload-gb: weights that each step reads over the host link.
+/// Without `cuda_graphs` (--enforce-eager) the CPU launches each kernel of a step.
 /// Absent memory settings (`utilization`, `activation_bytes`, `runtime_bytes`) are the defaults of
 /// `serving_engine`.
 template <Scalar T = double>
@@ -38,6 +41,12 @@ struct basic_deployment {
   engine serving_engine = engine::none;
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
+  std::optional<basic_lora<T>> lora{};
+  bytes<T> host_weights{};  ///< weights in host memory, per device
+  bool cuda_graphs = true;
+  std::optional<duration<T>> step_cpu_time{};      ///< CPU time per engine step; absent: engine's
+  std::optional<duration<T>> sequence_cpu_time{};  ///< more of it per decoding sequence
+  T encoder_rows{};  ///< image patches that the encoder computes per prefill token
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -53,6 +62,12 @@ struct basic_deployment {
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
     f("serving_engine", s.serving_engine...);
     f("limits", s.limits...);
+    f("lora", s.lora...);
+    f(field::not_negative("host_weights"), s.host_weights...);
+    f("cuda_graphs", s.cuda_graphs...);
+    f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
+    f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
+    f(field::not_negative("encoder_rows"), s.encoder_rows...);
   }
 };
 using deployment = basic_deployment<>;
@@ -126,6 +141,9 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   if (d.activation_bytes) not_negative("activation_bytes", *d.activation_bytes);
   if (d.runtime_bytes) not_negative("runtime_bytes", *d.runtime_bytes);
   require_valid(d.limits, "limits");
+  if (d.lora) require_valid(*d.lora, "lora");
+  not_negative("host_weights", d.host_weights);
+  not_negative("encoder_rows", d.encoder_rows);
 }
 
 /// Checks all inputs of an engine step except the iteration. The functions in `detail` that follow

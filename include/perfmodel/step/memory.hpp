@@ -9,9 +9,9 @@
 namespace perfmodel::inline v0_3 {
 
 namespace detail {
-/// weight_bytes_per_device(d) without the check of the model.
+/// Weights that a device needs, in its own or in host memory, without adapters.
 template <Scalar T>
-constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+constexpr bytes<T> weights_of_device(const basic_deployment<T>& d) {
   const basic_parameter_count<T> p = count_parameters(d.model);
   const T tensor = T(d.layout.tensor);
   const T pipeline = T(d.layout.pipeline);
@@ -34,11 +34,33 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    vocabulary / tensor * other);
 }
+/// weight_bytes_per_device(d) without the check of the model.
+template <Scalar T>
+constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+  bytes<T> all = weights_of_device(d);
+  if (upper(d.host_weights.value()) > 0.0) {
+    if (lower(d.host_weights.value()) > upper(all.value())) {
+      out_of_range("host_weights", lower(d.host_weights.value()),
+                   "at most the weights of a device");
+    }
+    all -= d.host_weights;
+  }
+  if (d.lora) {
+    all += adapter_bytes(*d.lora, d.model, T(d.layout.tensor)) / T(d.layout.pipeline);
+  }
+  return all;
+}
+/// Share of the weights of a device that is in host memory.
+template <Scalar T>
+constexpr T host_weight_share(const basic_deployment<T>& d) {
+  return upper(d.host_weights.value()) > 0.0 ? T(d.host_weights / weights_of_device(d)) : T(0.0);
+}
 }  // namespace detail
 
 /// Bytes of weights that one device stores. Linear layers are divided among tensor-parallel ranks
 /// and pipeline stages. Routed experts are divided among all ranks of a stage.
 /// The vocabulary tables and an encoder are divided among tensor-parallel ranks, not among stages.
+/// LoRA slots are included, weights in host memory are not.
 /// Every rank of a stage stores whole: projections to latents (MLA, latent experts), replicated KV
 /// heads, norms and routers.
 /// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though only
