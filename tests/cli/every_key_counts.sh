@@ -62,6 +62,17 @@ advise.ttft_limit_s 0.14
 advise.itl_limit_s 0.0208
 advise.limit_share 0.99
 limit_share 0.5
+lora_rank 16
+lora_adapters 4
+lora_active 2
+cpu_offload_bytes 4e9
+cuda_graphs false
+step_cpu_s 0.007
+sequence_cpu_s 0.00001
+images 1
+image_tokens 500
+image_patches 3000
+engine_version "vllm-0.10"
 measured_s 0.02
 batch 9
 context 999

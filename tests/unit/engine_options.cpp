@@ -5,6 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
+#include <perfmodel/serving/simulate.hpp>
 #include <perfmodel/step.hpp>
 
 #include "support/near.hpp"
@@ -78,7 +79,7 @@ TEST_CASE("engine options: a step reads the active adapters once and multiplies 
 TEST_CASE("engine options: weights in host memory leave the device and come over its host link") {
   pm::deployment d = llama();
   const auto all = pm::kv_capacity(d, 4096.0);
-  d.host_weights = 8.0 * pm::GB;
+  d.cpu_offload_bytes = 8.0 * pm::GB;
   CHECK(near((pm::kv_capacity(d, 4096.0).available - all.available).value(), 8e9, 1e-9));
   const double stored = 2 * (32 * layer + 2 * table + norms);
   const double read = 2 * (32 * layer + table);
@@ -94,8 +95,8 @@ TEST_CASE("engine options: weights in host memory leave the device and come over
            pm::step(llama(), decode, policy).time.value() + bound.terms["host_link"].value() / 0.88,
            1e-9));
   CHECK(near(pm::detail::time_of_step(d, decode, policy, policy).value(), e.time.value(), 1e-12));
-  d.host_weights = 17.0 * pm::GB;
-  CHECK(refusal([&] { pm::step_bound(d, decode); }).find("host_weights is 17000000000") !=
+  d.cpu_offload_bytes = 17.0 * pm::GB;
+  CHECK(refusal([&] { pm::step_bound(d, decode); }).find("cpu_offload_bytes is 17000000000") !=
         std::string::npos);
 }
 
@@ -103,7 +104,7 @@ TEST_CASE("engine options: 70B on GH200 with 64 GB in Grace's memory, 4.6 tokens
   // vllm-project/vllm#6317: 141 GB of weights, 86 GiB of the GPU's memory in use.
   pm::deployment d{
       .device = cat::gh200_96gb, .model = cat::llama_3_70b, .serving_engine = pm::engine::vllm};
-  d.host_weights = 64.0 * pm::GB;
+  d.cpu_offload_bytes = 64.0 * pm::GB;
   const pm::iteration one{.batch = 1.0, .context = 500.0};
   CHECK(pm::step_bound(d, one).time.value() < 1 / 4.6);
   CHECK(near(pm::step(d, one, pm::calibrated_for(d)).time.value(), 1 / 4.6, 0.1));
@@ -176,6 +177,24 @@ TEST_CASE("engine options: an fp8 cache on A100 is converted on the vector units
   auto same = l40s;
   same.low_precision_attention_kernels.dequantisation_cycles = 0.0;
   CHECK(l40s.time(cat::l40s, w) == same.time(cat::l40s, w));  // converts in hardware
+}
+
+TEST_CASE("engine options: a release selects the simulated scheduler and its limits") {
+  pm::deployment d = llama();
+  CHECK(pm::scheduler_of(d).asynchronous);
+  d.release = pm::engine_release::vllm_0_10;
+  CHECK(std::string_view(pm::scheduler_of(d).name) == "vllm-0.10");
+  CHECK(!pm::scheduler_of(d).asynchronous);
+  d.device.dram.capacity = 180.0 * pm::GiB;
+  CHECK(pm::scheduler_of(d).token_budget == 8192);
+  d.release = pm::engine_release::latest;
+  CHECK(pm::scheduler_of(d).token_budget == 16384);
+  // SGLang divides its limit among data-parallel groups.
+  d.layout.data = 8;
+  CHECK(pm::max_running_of(d, 100) == 100);
+  d.serving_engine = pm::engine::sglang;
+  CHECK(pm::max_running_of(d, 100) == 12);
+  CHECK(pm::max_running_of(d, 4) == 1);
 }
 
 }  // namespace unit_engine_options

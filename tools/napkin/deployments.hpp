@@ -71,7 +71,7 @@ void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
     refuse("lora_active");
   }
   if (states(in, "cpu_offload_bytes"))
-    d.host_weights = in.template amount<bytes<T>>("cpu_offload_bytes");
+    d.cpu_offload_bytes = in.template amount<bytes<T>>("cpu_offload_bytes");
   if (states(in, "cuda_graphs")) d.cuda_graphs = in.flag("cuda_graphs");
   if (states(in, "step_cpu_s")) d.step_cpu_time = in.template amount<duration<T>>("step_cpu_s");
   if (states(in, "sequence_cpu_s"))
@@ -82,6 +82,21 @@ template <perfmodel::Scalar T>
 void read_images(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (!states(in, "images") || !(in.plain("images") > 0.0)) return;
   d.encoder_rows = image_patches(in) / prompt_tokens(in);
+}
+
+/// Reads engine_version. Throws inconsistent for another engine.
+template <perfmodel::Scalar T>
+void read_version(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  using perfmodel::engine_release;
+  if (!states(in, "engine_version")) return;
+  for (const auto r : {engine_release::vllm_0_10, engine_release::vllm_0_14,
+                       engine_release::vllm_0_24, engine_release::latest}) {
+    if (in.text("engine_version") == name_of(r)) d.release = r;
+  }
+  if (d.release == engine_release::latest || d.serving_engine == perfmodel::engine::vllm) return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("engine_version is ", in.text("engine_version"), " and engine is ",
+                             name_of(d.serving_engine), "; allowed: latest, or engine vllm"));
 }
 
 /// Reads reservation_keys(), engine_option_keys(), image_keys(), engine and chunk_tokens.
@@ -95,6 +110,7 @@ void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (in.has("runtime_bytes")) d.runtime_bytes = in.template amount<bytes<T>>("runtime_bytes");
   if (in.has("chunk_tokens")) d.limits.tokens = in.number("chunk_tokens");
   if (in.has("max_sequences")) d.limits.sequences = in.number("max_sequences");
+  read_version(in, d);
   read_engine_options(in, d);
   if (in.asked().find("input_tokens") != nullptr) read_images(in, d);
 }

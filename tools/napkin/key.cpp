@@ -66,22 +66,23 @@ key weight_copies_key(const char* help) {
 }
 
 std::vector<key> reservation_keys() {
-  return {positive("utilization",
-                   "gpu_memory_utilization: usable share of GPU memory; default: the engine's, 0.9 "
-                   "without an engine",
-                   1.0)
-              .optional(),
-          amount_of_bytes(
-              "activation_bytes",
-              "activation memory of the largest engine step, per GPU; default: the engine's")
-              .optional(),
-          amount_of_bytes("runtime_bytes",
-                          "CUDA context and runtime buffers, per GPU; default: the engine's")
-              .optional(),
-          count("max_sequences",
-                "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
-                "(except SGLang); default: the engine's, for the reservation only")
-              .optional()};
+  return {
+      positive("utilization",
+               "gpu_memory_utilization: usable share of GPU memory; default: the engine's (vLLM: "
+               "0.92), 0.9 without an engine",
+               1.0)
+          .optional(),
+      amount_of_bytes(
+          "activation_bytes",
+          "activation memory of the largest engine step, per GPU; default: the engine's")
+          .optional(),
+      amount_of_bytes("runtime_bytes",
+                      "CUDA context and runtime buffers, per GPU; default: the engine's")
+          .optional(),
+      count("max_sequences",
+            "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
+            "(except SGLang); default: the engine's, for the reservation only")
+          .optional()};
 }
 
 key measured_key(const char* name, const perfmodel::unit_exponents& unit) {
@@ -127,6 +128,14 @@ std::vector<key> storage_keys() {
           .optional(),
       format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
           .optional()};
+}
+
+key engine_version_key() {
+  return word("engine_version",
+              "vLLM's release, for its default memory share (0.92, before 0.21 0.9), token budget "
+              "(16384 from 160 GiB on, up to 0.24 8192) and scheduler",
+              {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
+      .otherwise("latest");
 }
 
 std::vector<key> memory_option_keys() {

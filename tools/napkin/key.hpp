@@ -98,6 +98,7 @@ std::vector<key> degree_keys();
 /// Keys of the layout, and of the replicas with it.
 std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
+key engine_version_key();
 /// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
 /// The same, CUDA graphs, and CPU times of an engine step.

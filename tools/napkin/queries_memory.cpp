@@ -47,6 +47,7 @@ struct kv_capacity {
     k.push_back(
         count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
     k.push_back(engine_key());
+    k.push_back(engine_version_key());
     return k;
   }
 

@@ -39,6 +39,7 @@ struct serving {
     append(engine_option_keys());
     append(image_keys());
     k.push_back(engine_key());
+    k.push_back(engine_version_key());
     append(draft_keys());
     append(pool_keys());
     append(target_keys());

@@ -38,12 +38,12 @@ constexpr bytes<T> weights_of_device(const basic_deployment<T>& d) {
 template <Scalar T>
 constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
   bytes<T> all = weights_of_device(d);
-  if (upper(d.host_weights.value()) > 0.0) {
-    if (lower(d.host_weights.value()) > upper(all.value())) {
-      out_of_range("host_weights", lower(d.host_weights.value()),
+  if (upper(d.cpu_offload_bytes.value()) > 0.0) {
+    if (lower(d.cpu_offload_bytes.value()) > upper(all.value())) {
+      out_of_range("cpu_offload_bytes", lower(d.cpu_offload_bytes.value()),
                    "at most the weights of a device");
     }
-    all -= d.host_weights;
+    all -= d.cpu_offload_bytes;
   }
   if (d.lora) {
     all += adapter_bytes(*d.lora, d.model, T(d.layout.tensor)) / T(d.layout.pipeline);
@@ -53,7 +53,8 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
 /// Share of the weights of a device that is in host memory.
 template <Scalar T>
 constexpr T host_weight_share(const basic_deployment<T>& d) {
-  return upper(d.host_weights.value()) > 0.0 ? T(d.host_weights / weights_of_device(d)) : T(0.0);
+  return upper(d.cpu_offload_bytes.value()) > 0.0 ? T(d.cpu_offload_bytes / weights_of_device(d))
+                                                  : T(0.0);
 }
 }  // namespace detail
 
@@ -145,16 +146,17 @@ constexpr basic_memory_budget<T> budget_with_weights(const basic_deployment<T>& 
   if (d.utilization && d.activation_bytes && d.runtime_bytes) {
     return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
   }
-  const auto memory = lift<T>(engine_memory_of(d.serving_engine));
+  const auto memory = lift<T>(engine_memory_of(d.serving_engine, d.release));
   const int ranks = d.layout.ranks();
   const basic_engine_limits<T> limits =
       engine_limits_on(d.serving_engine, d.limits, capacity, d.layout.tensor,
-                       d.device.architecture == chip_architecture::ampere);
+                       d.device.architecture == chip_architecture::ampere, d.release);
   const bytes<T> activations =
       d.activation_bytes
           ? *d.activation_bytes
           : profiled_activations(d.serving_engine, memory, limits, step_dimensions_of(d));
-  const bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  if (!d.runtime_bytes && d.cuda_graphs) runtime += memory.graphs;
   const T utilization = d.utilization
                             ? *d.utilization
                             : engine_utilization(d.serving_engine, memory, limits, capacity,

@@ -134,10 +134,10 @@ constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chi
 /// Leaves out: prefetching into a buffer on the device. Errors: an accelerator without a host link.
 template <Scalar T>
 constexpr duration<T> host_link_time(const basic_deployment<T>& d, const bytes<T>& weights) {
-  if (!(upper(d.host_weights.value()) > 0.0)) return {};
+  if (!(upper(d.cpu_offload_bytes.value()) > 0.0)) return {};
   if (!d.device.host.exists()) {
     fail(error_code::inconsistent,
-         "host_weights: the accelerator states no host link; state device.host");
+         "cpu_offload_bytes: the accelerator states no host link; state device.host");
   }
   return named("weights from host memory",
                host_weight_share(d) * weights /
@@ -312,7 +312,7 @@ class predicted_step {
     const rank_step<T> p{replica_, i, formats_};
     duration<T> time{};
     for (const duration<T>& kernels : kernel_times(p)) time += kernels;
-    if (upper(replica_.host_weights.value()) > 0.0) {
+    if (upper(replica_.cpu_offload_bytes.value()) > 0.0) {
       time += reads_over_host_link(demand_of_rank(p).weights);
     }
     time += link_time(p);
