@@ -80,7 +80,13 @@ void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
 /// Reads image_keys() of a service: patches per prompt token.
 template <perfmodel::Scalar T>
 void read_images(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
-  if (!states(in, "images") || !(in.plain("images") > 0.0)) return;
+  if (!states(in, "images")) return;
+  if (!(in.plain("images") > 0.0)) {
+    for (const char* name : {"image_tokens", "image_patches"}) {
+      if (in.has(name)) in.missing("images", cat(name, " is of one image"));
+    }
+    return;
+  }
   d.encoder_rows = image_patches(in) / prompt_tokens(in);
 }
 

@@ -101,7 +101,7 @@ std::vector<key> storage_keys();
 key engine_version_key();
 /// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
-/// The same, CUDA graphs, and CPU times of an engine step.
+/// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.
 std::vector<key> engine_option_keys();
 /// Images of a request.
 std::vector<key> image_keys();

@@ -210,9 +210,9 @@ constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
 
 /// Share of the capacity that an engine uses; `reserved` is the memory of weights, activations and
 /// runtime.
-/// vLLM: 0.92 of the device, 0.9 before 0.21. TensorRT-LLM: 0.9 of the memory left free by `reserved`, as a share of
-/// the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences + 128 ranks) MiB /
-/// capacity, at least 10 GiB out of more than 60.
+/// vLLM: 0.92 of the device, 0.9 before 0.21. TensorRT-LLM: 0.9 of the memory left free by
+/// `reserved`, as a share of the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences +
+/// 128 ranks) MiB / capacity, at least 10 GiB out of more than 60.
 /// Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction and
 /// _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
 /// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one.

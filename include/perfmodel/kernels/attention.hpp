@@ -69,8 +69,8 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a, const att
           cold};
 }
 
-/// Time to convert the cache of a decode batch to 16 bits on the vector units, where the chip has no
-/// instruction for the cache's format. It does not overlap with the loads: assumed.
+/// Time to convert the cache of a decode batch to 16 bits on the vector units, where the chip has
+/// no instruction for the cache's format. It does not overlap with the loads: assumed.
 template <Scalar T>
 constexpr duration<T> dequantisation_time(const basic_accelerator<T>& a,
                                           const basic_attention_decode<T>& w,

@@ -29,8 +29,8 @@ struct basic_lora {
 };
 using lora = basic_lora<>;
 
-/// One kernel that multiplies `tokens` rows with the matrices [depth, width] of `adapters` adapters;
-/// each row uses one of them (Punica's shrink or expand).
+/// One kernel that multiplies `tokens` rows with the matrices [depth, width] of `adapters`
+/// adapters; each row uses one of them (Punica's shrink or expand).
 template <Scalar T = double>
 struct basic_lora_gemm {
   T tokens{}, depth{}, width{};

@@ -39,7 +39,7 @@ struct basic_deployment {
   /// memory of the runtime and its libraries, per device
   std::optional<bytes<T>> runtime_bytes{};
   engine serving_engine = engine::none;
-  engine_release release = engine_release::latest;  ///< whose defaults hold
+  engine_release release = engine_release::latest;  ///< release with the engine's defaults
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
   std::optional<basic_lora<T>> lora{};

@@ -52,8 +52,8 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
 /// calibration does) is used for them; else links run at full bandwidth.
 /// The breakdown (`terms`) has linear, attention, experts, other, host and communication. With an
 /// engine, `host` is its CPU time per step, and communication includes the wait for the last rank
-/// of each collective. `host_link` is the read of weights in host memory. `launches` is the CPU time
-/// of launches beyond the kernels' time, without CUDA graphs.
+/// of each collective. `host_link` is the read of weights in host memory. `launches` is, without
+/// CUDA graphs, the CPU time of launches beyond the kernels' time.
 /// Element-wise kernels (rotary embeddings, sampling) count if the policy has measured them.
 /// Decodes and a prefill chunk run in one attention kernel if the policy models that.
 /// Errors: those of step_bound.
