@@ -62,6 +62,17 @@ advise.ttft_limit_s 0.14
 advise.itl_limit_s 0.0208
 advise.limit_share 0.99
 limit_share 0.5
+lora_rank 16
+lora_adapters 4
+lora_active 2
+cpu_offload_bytes 4e9
+cuda_graphs false
+step_cpu_s 0.007
+sequence_cpu_s 0.00001
+images 1
+image_tokens 500
+image_patches 3000
+engine_version "vllm-0.10"
 measured_s 0.02
 batch 9
 context 999
@@ -101,6 +112,10 @@ itl_percentile ~plan_pools no prompt stalls an answer of pools: all gaps are ali
 mode bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,step_bound,advice_bound,plan_bound is asked already
 mode memory,own_memory takes no time
 activation_format bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,step_bound,plan_bound products run in the wider format, that of the weights
+cuda_graphs,step_cpu_s,sequence_cpu_s step_bound,advice_bound a bound has no CPU time
+cuda_graphs plan_bound a bound has no CPU time, and all requests fit
+cuda_graphs step_mixed its kernels outlast the launches
+activation_bytes ~plan_targets all requests fit
 engine step_bound a bound's time does not depend on it
 ttft_limit_s,itl_limit_s ~advice,~advice_open,~advice_evicts,~advice_pools,~advice_drafts,~advice_limits,~advice_bound counts where a trick misses it
 limit_share ~advice_limits counts where a trick misses it

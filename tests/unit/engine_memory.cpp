@@ -73,8 +73,29 @@ TEST_CASE("engine_memory: experts hold a token's copies, on the way in and out")
 }
 
 TEST_CASE("engine_memory: communicators where there are other ranks") {
-  CHECK(memory_budget_of(llama_over(1, engine::vllm)).runtime == 0.04 * pm::GiB);
-  CHECK(near(memory_budget_of(llama_over(2, engine::vllm)).runtime, (0.04 + 2.1) * pm::GiB));
+  CHECK(memory_budget_of(llama_over(1, engine::none)).runtime == 0.04 * pm::GiB);
+  CHECK(near(memory_budget_of(llama_over(2, engine::none)).runtime, (0.04 + 2.1) * pm::GiB));
+}
+
+TEST_CASE("engine_memory: vLLM's defaults by release") {
+  // 0.92 less 0.6 GiB of graphs since April 2026; 16384 tokens from 160 GiB on since August.
+  pm::deployment d = llama_over(8, engine::vllm);
+  const auto now = memory_budget_of(d);
+  CHECK(now.utilization == 0.92);
+  CHECK(near(now.runtime, (0.04 + 2.1 + 0.6) * pm::GiB));
+  d.cuda_graphs = false;
+  CHECK(near(memory_budget_of(d).runtime, (0.04 + 2.1) * pm::GiB));
+  for (const auto r : {pm::engine_release::vllm_0_10, pm::engine_release::vllm_0_14}) {
+    d.release = r;
+    CHECK(memory_budget_of(d).utilization == 0.9);
+    CHECK(near(memory_budget_of(d).runtime, (0.04 + 2.1) * pm::GiB));
+  }
+  const auto budget = [](double gib, pm::engine_release r) {
+    return *engine_limits_on(engine::vllm, {}, gib * pm::GiB, 1, false, r).tokens;
+  };
+  CHECK(budget(160, pm::engine_release::latest) == 16384);
+  CHECK(budget(159, pm::engine_release::latest) == 8192);
+  CHECK(budget(180, pm::engine_release::vllm_0_24) == 8192);
 }
 
 TEST_CASE("engine_memory: limits that engines start with") {
@@ -160,14 +181,14 @@ TEST_CASE("engine_memory: capacity, serving and plan keep the same, for every en
       CHECK(seen);
     }
   }
-  CHECK(capacities[0] == capacities[2]);  // none as vLLM
+  CHECK(capacities[0] < capacities[2]);   // none as vLLM before 0.21: 0.9, not 0.92
   CHECK(capacities[1] != capacities[5]);  // SGLang keeps more
 }
 
 TEST_CASE("engine_memory: what is stated stands, and all three are the textbook's") {
   auto d = llama_over(8, engine::vllm);
   const auto by_law = memory_budget_of(d);
-  CHECK(by_law.utilization == 0.9);
+  CHECK(by_law.utilization == 0.92);
   d.activation_bytes = 3.0 * pm::GB;
   CHECK(memory_budget_of(d).activations == 3.0 * pm::GB);
   CHECK(memory_budget_of(d).runtime == by_law.runtime);

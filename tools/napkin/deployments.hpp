@@ -10,7 +10,102 @@
 
 namespace napkin {
 
-/// Reads reservation_keys(), engine and chunk_tokens.
+/// Whether a request has a key that its query may lack.
+template <perfmodel::Scalar T>
+bool states(const inputs<T>& in, const char* name) {
+  return in.asked().find(name) != nullptr && in.has(name);
+}
+
+/// Prompt tokens of one image: given, or the model's. Throws missing_key and inconsistent.
+template <perfmodel::Scalar T>
+T image_tokens_of(inputs<T>& in) {
+  const perfmodel::transformer& m = find_model(in.text("model")).model;
+  if (!m.encoder) {
+    throw perfmodel::error(
+        perfmodel::error_code::inconsistent,
+        cat("images is ", in.plain("images"), ", and ", in.text("model"),
+            " has no image encoder; allowed: 0, with the images' tokens in input_tokens"));
+  }
+  if (in.has("image_tokens")) return in.number("image_tokens");
+  if (!m.encoder->tokens_per_item)
+    in.missing("image_tokens", "prompt tokens of one image, which depend on its size");
+  return T(*m.encoder->tokens_per_item);
+}
+/// Prompt tokens of a request: input_tokens and its images.
+template <perfmodel::Scalar T>
+T prompt_tokens(inputs<T>& in) {
+  T all = in.number("input_tokens");
+  if (states(in, "images") && in.plain("images") > 0.0)
+    all += in.number("images") * image_tokens_of(in);
+  return all;
+}
+/// Encoder patches of a request's images; 0 without images.
+template <perfmodel::Scalar T>
+T image_patches(inputs<T>& in) {
+  if (!states(in, "images") || !(in.plain("images") > 0.0)) return T(0.0);
+  const T each =
+      in.has("image_patches") ? in.number("image_patches") : T(4.0 * image_tokens_of(in));
+  return in.number("images") * each;
+}
+
+/// Reads engine_option_keys().
+template <perfmodel::Scalar T>
+void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  using perfmodel::bytes, perfmodel::duration;
+  const auto refuse = [&](const char* name) {
+    if (states(in, name) && in.given(name)) in.missing("lora_rank", cat(name, " needs it"));
+  };
+  if (states(in, "lora_rank")) {
+    perfmodel::basic_lora<T> x{.rank = in.number("lora_rank"),
+                               .adapters = in.number("lora_adapters")};
+    x.active = states(in, "lora_active") ? in.number("lora_active") : x.adapters;
+    if (states(in, "lora_active") && in.plain("lora_active") > in.plain("lora_adapters")) {
+      throw perfmodel::error(
+          perfmodel::error_code::inconsistent,
+          cat("lora_active is ", in.plain("lora_active"), " and lora_adapters is ",
+              in.plain("lora_adapters"), "; allowed: at most lora_adapters"));
+    }
+    d.lora = x;
+  } else {
+    refuse("lora_adapters");
+    refuse("lora_active");
+  }
+  if (states(in, "cpu_offload_bytes"))
+    d.cpu_offload_bytes = in.template amount<bytes<T>>("cpu_offload_bytes");
+  if (states(in, "cuda_graphs")) d.cuda_graphs = in.flag("cuda_graphs");
+  if (states(in, "step_cpu_s")) d.step_cpu_time = in.template amount<duration<T>>("step_cpu_s");
+  if (states(in, "sequence_cpu_s"))
+    d.sequence_cpu_time = in.template amount<duration<T>>("sequence_cpu_s");
+}
+/// Reads image_keys() of a service: patches per prompt token.
+template <perfmodel::Scalar T>
+void read_images(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  if (!states(in, "images")) return;
+  if (!(in.plain("images") > 0.0)) {
+    for (const char* name : {"image_tokens", "image_patches"}) {
+      if (in.has(name)) in.missing("images", cat(name, " is of one image"));
+    }
+    return;
+  }
+  d.encoder_rows = image_patches(in) / prompt_tokens(in);
+}
+
+/// Reads engine_version. Throws inconsistent for another engine.
+template <perfmodel::Scalar T>
+void read_version(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  using perfmodel::engine_release;
+  if (!states(in, "engine_version")) return;
+  for (const auto r : {engine_release::vllm_0_10, engine_release::vllm_0_14,
+                       engine_release::vllm_0_24, engine_release::latest}) {
+    if (in.text("engine_version") == name_of(r)) d.release = r;
+  }
+  if (d.release == engine_release::latest || d.serving_engine == perfmodel::engine::vllm) return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("engine_version is ", in.text("engine_version"), " and engine is ",
+                             name_of(d.serving_engine), "; allowed: latest, or engine vllm"));
+}
+
+/// Reads reservation_keys(), engine_option_keys(), image_keys(), engine and chunk_tokens.
 template <perfmodel::Scalar T>
 void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   using perfmodel::bytes;
@@ -21,6 +116,9 @@ void reserve_memory(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (in.has("runtime_bytes")) d.runtime_bytes = in.template amount<bytes<T>>("runtime_bytes");
   if (in.has("chunk_tokens")) d.limits.tokens = in.number("chunk_tokens");
   if (in.has("max_sequences")) d.limits.sequences = in.number("max_sequences");
+  read_version(in, d);
+  read_engine_options(in, d);
+  if (in.asked().find("input_tokens") != nullptr) read_images(in, d);
 }
 /// Adds the memory budget of a GPU, part by part.
 template <perfmodel::Scalar T>
@@ -196,7 +294,7 @@ void refuse_preemption(const inputs<T>& in, const char* allowed) {
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> load_of(inputs<T>& in) {
   perfmodel::basic_service_load<T> l;
-  l.input_tokens = in.number("input_tokens");
+  l.input_tokens = prompt_tokens(in);
   l.output_tokens = in.number("output_tokens");
   l.arrivals = arrivals_of(in);
   l.input_cv = in.number("input_cv");

@@ -66,22 +66,23 @@ key weight_copies_key(const char* help) {
 }
 
 std::vector<key> reservation_keys() {
-  return {positive("utilization",
-                   "gpu_memory_utilization: usable share of GPU memory; default: the engine's, 0.9 "
-                   "without an engine",
-                   1.0)
-              .optional(),
-          amount_of_bytes(
-              "activation_bytes",
-              "activation memory of the largest engine step, per GPU; default: the engine's")
-              .optional(),
-          amount_of_bytes("runtime_bytes",
-                          "CUDA context and runtime buffers, per GPU; default: the engine's")
-              .optional(),
-          count("max_sequences",
-                "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
-                "(except SGLang); default: the engine's, for the reservation only")
-              .optional()};
+  return {
+      positive("utilization",
+               "gpu_memory_utilization: usable share of GPU memory; default: the engine's (vLLM: "
+               "0.92), 0.9 without an engine",
+               1.0)
+          .optional(),
+      amount_of_bytes(
+          "activation_bytes",
+          "activation memory of the largest engine step, per GPU; default: the engine's")
+          .optional(),
+      amount_of_bytes("runtime_bytes",
+                      "CUDA context and runtime buffers, per GPU; default: the engine's")
+          .optional(),
+      count("max_sequences",
+            "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
+            "(except SGLang); default: the engine's, for the reservation only")
+          .optional()};
 }
 
 key measured_key(const char* name, const perfmodel::unit_exponents& unit) {
@@ -126,6 +127,62 @@ std::vector<key> storage_keys() {
                  "default: what engines use with these weights on the accelerator")
           .optional(),
       format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+          .optional()};
+}
+
+key engine_version_key() {
+  return word("engine_version",
+              "vLLM's release, for its default memory share (0.92, before 0.21 0.9), token budget "
+              "(16384 from 160 GiB on, up to 0.24 8192) and scheduler",
+              {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
+      .otherwise("latest");
+}
+
+std::vector<key> memory_option_keys() {
+  return {
+      count("lora_rank",
+            "largest rank of the LoRA adapters (max_lora_rank), which adapt attention and "
+            "feed-forwards, but not routed experts",
+            1.0, 65536.0)
+          .optional(),
+      count("lora_adapters", "adapter slots in GPU memory (max_loras)", 1.0, 1e6).otherwise("1"),
+      amount_of_bytes("cpu_offload_bytes",
+                      "weights in host memory, per GPU (vLLM's --cpu-offload-gb, in GiB); each "
+                      "engine step reads them over the host link")
+          .optional()};
+}
+
+std::vector<key> engine_option_keys() {
+  std::vector<key> k = memory_option_keys();
+  key step_time = time_limit("step_cpu_s",
+                             "CPU time per engine step (scheduling, sampling, launch); default: "
+                             "the engine's in a calibration");
+  key sequence_time = time_limit("sequence_cpu_s",
+                                 "CPU time per engine step for each decoding sequence; default: "
+                                 "the engine's in a calibration");
+  step_time.range.above_least = sequence_time.range.above_least = false;
+  k.push_back(count("lora_active",
+                    "different adapters in one batch; 0: all tokens use the base model; default: "
+                    "lora_adapters",
+                    0.0, 1e6)
+                  .optional());
+  k.push_back(flag("cuda_graphs",
+                   "false: no CUDA graphs (--enforce-eager), so the CPU launches every kernel")
+                  .otherwise("true"));
+  k.push_back(step_time.optional());
+  k.push_back(sequence_time.optional());
+  return k;
+}
+
+std::vector<key> image_keys() {
+  return {
+      number("images", "images per request, in addition to input_tokens", 0.0, 1e6).otherwise("0"),
+      count("image_tokens",
+            "prompt tokens of one image; default: the model's, where its size is fixed")
+          .optional(),
+      positive("image_patches",
+               "patches of one image in the encoder; default: 4 x image_tokens (assumed: 2 x 2 "
+               "patches become a token)")
           .optional()};
 }
 

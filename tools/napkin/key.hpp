@@ -98,6 +98,13 @@ std::vector<key> degree_keys();
 /// Keys of the layout, and of the replicas with it.
 std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
+key engine_version_key();
+/// LoRA adapters and weights in host memory.
+std::vector<key> memory_option_keys();
+/// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.
+std::vector<key> engine_option_keys();
+/// Images of a request.
+std::vector<key> image_keys();
 /// shared_tokens and shared_prefixes: the common prefixes of prompts.
 std::vector<key> shared_keys();
 /// Request lengths and their variation, arrivals, and scheduler settings.

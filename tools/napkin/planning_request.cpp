@@ -102,6 +102,10 @@ query make_plan_keys() {
   for (key& t : plan_target_keys()) q.keys.push_back(std::move(t));
   for (key& c : choice_keys()) q.keys.push_back(std::move(c));
   for (key& m : reservation_keys()) q.keys.push_back(std::move(m));
+  for (key& o : engine_option_keys()) {
+    const std::string_view name = o.name;
+    if (name.starts_with("lora_") || name == "cuda_graphs") q.keys.push_back(std::move(o));
+  }
   for (key& l : load_keys()) q.keys.push_back(std::move(l));
   for (key& k : q.keys) {
     const std::string_view name = k.name;
@@ -308,6 +312,10 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   q.runtime_bytes = bytes_in("runtime_bytes");
   if (r.has("chunk_tokens")) q.limits.tokens = r.number("chunk_tokens");
   if (r.has("max_sequences")) q.limits.sequences = r.number("max_sequences");
+  pm::deployment options;
+  read_engine_options(in, options);
+  q.lora = options.lora;
+  q.cuda_graphs = options.cuda_graphs;
   q.engines = engines_in(r);
   q.precisions = precisions_of(found, r, q, predicted);
   q.speculations = drafts_in(in, q.model);

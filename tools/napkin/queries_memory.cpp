@@ -31,6 +31,13 @@ struct kv_capacity {
         model_key(),
         accelerator_if_any(),
         degree("tensor_parallel", "tensor-parallel size").otherwise("1"),
+        degree("pipeline_parallel", "pipeline-parallel size").otherwise("1"),
+        degree("expert_parallel", "expert-parallel size").otherwise("1"),
+        degree(
+            "data_parallel",
+            "data-parallel attention groups: each has its own cache, and the experts are divided "
+            "among all; the GPUs are tensor_parallel x pipeline_parallel x data_parallel")
+            .otherwise("1"),
         format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
             .optional(),
         format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
@@ -42,12 +49,14 @@ struct kv_capacity {
             .optional()};
     for (key& s : shared_keys()) k.push_back(std::move(s));
     for (key& r : reservation_keys()) k.push_back(std::move(r));
+    for (key& o : memory_option_keys()) k.push_back(std::move(o));
     k.push_back(
         count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
     k.push_back(engine_key());
     k.push_back(draft_key("mtp", "draft tokens per step from the model's own heads"));
     k.push_back(draft_key("draft_length", "draft tokens per step, of n-grams or of draft_model"));
     k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
+    k.push_back(engine_version_key());
     return k;
   }
 
@@ -55,7 +64,10 @@ struct kv_capacity {
   static outcome<T> run(inputs<T>& in, const Mode&) {
     pm::basic_deployment<T> d;
     d.model = in.model();
-    d.layout.tensor = in.whole("tensor_parallel");
+    d.layout = {.tensor = in.whole("tensor_parallel"),
+                .pipeline = in.whole("pipeline_parallel"),
+                .expert = in.whole("expert_parallel"),
+                .data = in.whole("data_parallel")};
     require_layout(d.layout, sharded_dims_of(d.model));
     const pm::engine_formats formats = in.formats();
     d.weights = formats.weights;
@@ -144,7 +156,7 @@ struct kv_capacity {
     d.states_per_sequence = 1.0 + T(s->length);
     return pm::detail::memory_of_drafter(d, *s, context);
   }
-  /// A given weight_bytes is the whole model's: each GPU has its tensor-parallel share.
+  /// A given weight_bytes is the whole model's: each GPU has its share of a pipeline stage.
   template <pm::Scalar T>
   static pm::basic_memory_budget<T> budget_of(inputs<T>& in, const pm::basic_deployment<T>& d,
                                               const pm::bytes<T>& drafter) {
@@ -153,8 +165,8 @@ struct kv_capacity {
       if (!(upper(drafter.value()) > 0.0)) return memory_budget_of(d);
       return memory_budget_of(d, pm::bytes<T>(weight_bytes_per_device(d) + drafter));
     }
-    const pm::bytes<T> own =
-        in.template amount<pm::bytes<T>>("weight_bytes") / static_cast<double>(d.layout.tensor);
+    const pm::bytes<T> own = in.template amount<pm::bytes<T>>("weight_bytes") /
+                             static_cast<double>(d.layout.tensor * d.layout.pipeline);
     return memory_budget_of(d, named("weight bytes per device", pm::bytes<T>(own + drafter)));
   }
   template <pm::Scalar T>
@@ -166,7 +178,9 @@ struct kv_capacity {
       pm::detail::check_shared(shared, context, "fewer than the context");
       return pm::detail::shared_prefix_capacity(d, budget, shared, context, block_size);
     }
-    return pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
+    auto c = pm::kv_capacity(budget, kv_bytes_per_token_and_device(d), context, block_size);
+    c.sequences = c.sequences * T(d.layout.data);
+    return c;
   }
   template <pm::Scalar T>
   static pm::bytes<T> memory(inputs<T>& in) {

@@ -36,7 +36,10 @@ struct serving {
                     .otherwise("0"));
     append(storage_keys());
     append(reservation_keys());
+    append(engine_option_keys());
+    append(image_keys());
     k.push_back(engine_key());
+    k.push_back(engine_version_key());
     append(draft_keys());
     append(pool_keys());
     append(target_keys());

@@ -66,6 +66,9 @@ std::vector<std::string> left_out_of_bound(const request& r, bool pools) {
   if (!r.has("scheduler") || !closed || r.text("scheduler") != "static_batches")
     leaves_out("scheduler");
   leaves_out("stream_interval");
+  leaves_out("cuda_graphs");
+  leaves_out("step_cpu_s");
+  leaves_out("sequence_cpu_s");
   leaves_out("held_iterations");
   return all;
 }

@@ -177,7 +177,12 @@ pm::scheduler_settings scheduler_settings_of(const inputs<double>& in, const pm:
     }
     if (in.has("chunk_tokens")) s.token_budget = in.whole("chunk_tokens");
   }
-  if (in.has("max_sequences")) s.max_running = in.whole("max_sequences");
+  const bool drafts = in.has("draft_length") || in.has("mtp");
+  if (in.has("max_sequences")) {
+    s.max_running = pm::max_running_of(d, in.whole("max_sequences"));
+  } else if (drafts && s.kind == pm::scheduler_kind::sglang) {
+    s.max_running = pm::max_running_of(d, pm::sglang_speculative_requests);
+  }
   check_kind(in, s);
   if (in.has("chunked_prefill")) s.chunked_prefill = in.flag("chunked_prefill");
   if (in.has("prefix_caching")) s.prefix_caching = in.flag("prefix_caching");
@@ -402,6 +407,7 @@ std::vector<key> simulation_keys() {
   append(arrival_keys());
   append(storage_keys());
   append(reservation_keys());
+  append(engine_option_keys());
   k.push_back(engine_key());
   append(scheduler_keys());
   append(draft_keys());
@@ -423,6 +429,10 @@ simulated_service simulated_service_of(inputs<double>& in) {
     const replica_count n = replicas_of(in);
     s.one = deployment_of(in, n.groups);
     reserve_memory(in, s.one);
+    for (const auto r : {pm::engine_release::vllm_0_10, pm::engine_release::vllm_0_14,
+                         pm::engine_release::vllm_0_24}) {
+      if (in.has("scheduler") && in.text("scheduler") == pm::name_of(r)) s.one.release = r;
+    }
     if (n.groups > 1 && s.one.layout.pipeline > 1)
       detail::contradiction(cat("data_parallel is ", n.groups, " and pipeline_parallel is ",
                                 s.one.layout.pipeline, "; allowed: one of the two above 1"));

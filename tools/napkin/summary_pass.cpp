@@ -290,6 +290,15 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   const double n = times * pm::detail::collectives_of_step(d);
   const double wait = all.factor() * policy.rank_wait().value();
   add_step(part, {"rank skew", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
+  const double read =
+      pm::detail::host_link_time(d, pm::detail::demand_of_rank(rank).weights).value() /
+      pm::detail::host_link_share;
+  add_step(part, {"weights in host memory", "", times * read, by_links});
+  double busy = part.time_s;
+  for (const auto& [name, g] : all.all()) busy += g.time;
+  const auto exposed =
+      pm::detail::exposed_launches(rank, pm::duration<>(busy / times * pm::second)).value();
+  add_step(part, {"launches without CUDA graphs", "", times * exposed, by_launches});
   const double host = pm::detail::cpu_time_of_step(rank, policy).value();
   add_step(part, {"CPU per step", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
                   times * host, by_host});
@@ -306,6 +315,9 @@ summary_part bound_step(const pm::deployment& d, const pm::iteration& i, double 
   const auto e = pm::detail::bound_of_step(d, i, bound_mode{});
   const double memory = e.terms["weights"].value() + e.terms["kv_cache"].value();
   const double compute = e.terms["compute"].value();
+  const double host_link = e.terms["host_link"].value();
+  const bool from_host = host_link > std::max(memory, compute);
+  if (from_host) add_step(part, {"weights in host memory", "", times * host_link, by_links});
   pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o) {
     group& g = group_of(all, o.name);
     const double n = times * o.times;
@@ -313,6 +325,7 @@ summary_part bound_step(const pm::deployment& d, const pm::iteration& i, double 
     g.calls += n;
     g.weights += n * o.weights.value();
     g.cache += n * o.cache.value();
+    if (from_host) return;
     if (memory >= compute) {
       g.bytes += n * (o.weights + o.cache).value();
       g.time = g.bytes / dram_rate(d.device);

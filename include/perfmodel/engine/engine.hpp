@@ -27,6 +27,15 @@ constexpr std::optional<engine> find_engine(std::string_view name) {
   return std::nullopt;
 }
 
+/// Release of an engine from which its defaults hold; `latest` is that of August 2026. SGLang and
+/// TensorRT-LLM have one.
+enum class engine_release { vllm_0_10, vllm_0_14, vllm_0_24, latest };
+
+constexpr const char* name_of(engine_release r) {
+  constexpr const char* names[] = {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"};
+  return detail::entry_of(names, r, "engine_release");
+}
+
 // Device memory that a serving engine reserves in addition to weights and KV cache.
 
 /// Largest engine step: vLLM's max_num_batched_tokens and max_num_seqs, SGLang's
@@ -73,6 +82,7 @@ struct basic_engine_memory {
   bytes<T> runtime{};      ///< contexts and libraries, as the engine counts them on one rank
   /// NCCL and the buffers of all-reduces on a rank with peers, over NVLink.
   bytes<T> communicators{};
+  bytes<T> graphs{};  ///< CUDA graphs, where the engine counts them inside its utilization
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -80,17 +90,25 @@ struct basic_engine_memory {
     f(field::not_negative("logit_bytes"), s.logit_bytes...);
     f(field::not_negative("runtime"), s.runtime...);
     f(field::not_negative("communicators"), s.communicators...);
+    f(field::not_negative("graphs"), s.graphs...);
   }
 };
 using engine_memory = basic_engine_memory<>;
 
 /// Memory parameters of an engine, fitted by tools/fit/fit_memory.cpp to start-up logs;
-/// docs/laws/engine_memory.md has the standard errors. `none` has vLLM's. TensorRT-LLM's are
-/// assumed, without a log.
-constexpr engine_memory engine_memory_of(engine e) {
+/// docs/laws/engine_memory.md has the standard errors. `none` has those of vLLM before 0.21.
+/// TensorRT-LLM's are assumed, without a log.
+/// vLLM's utilization is 0.92 since 0.21 (2026-04-21), less its estimate of CUDA graphs. Their
+/// 0.6 GiB are assumed, the middle of the 0.1 to 1.1 GiB in logs; no source gives them by size.
+/// Source: vLLM, v1/worker/gpu_worker.py, determine_available_memory, at commit 017e9f444.
+constexpr engine_memory engine_memory_of(engine e, engine_release r = engine_release::latest) {
   switch (e) {
     case engine::sglang: return {1.0, 0.0 * byte, 0.73 * GiB, 2.1 * GiB};
     case engine::trtllm: return {0.9, 0.0 * byte, 0.73 * GiB, 2.1 * GiB};
+    case engine::vllm:
+      if (r == engine_release::vllm_0_24 || r == engine_release::latest)
+        return {0.92, 38.8 * byte, 0.04 * GiB, 2.1 * GiB, 0.6 * GiB};
+      [[fallthrough]];
     default: return {0.9, 38.8 * byte, 0.04 * GiB, 2.1 * GiB};
   }
 }
@@ -127,13 +145,15 @@ constexpr double chunk_of_sglang(double gib) {
 /// Limits that an engine starts with; stated ones take precedence. `small_batches` is vLLM's choice
 /// on A100 whatever its memory.
 /// Sources: vLLM, engine/arg_utils.py, get_batch_defaults: 8192 tokens and 1024 sequences from 70
-/// GiB on, 2048 and 256 below, of the API server; SGLang, srt/server_args.py,
+/// GiB on, 2048 and 256 below, of the API server; since 2026-08-11 16384 tokens from 160 GiB on;
+/// SGLang, srt/server_args.py,
 /// _handle_gpu_memory_settings; TensorRT-LLM, BuildConfig: 8192 tokens.
 /// Test: each of them on 24, 80 and 192 GiB.
 template <Scalar T>
 constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_limits<T>& stated,
                                                   const bytes<T>& capacity, int tensor,
-                                                  bool small_batches) {
+                                                  bool small_batches,
+                                                  engine_release r = engine_release::latest) {
   const auto pick = [&](const std::optional<T>& given, const auto& value_at) {
     return given ? *given : detail::by_capacity(capacity, value_at);
   };
@@ -145,7 +165,12 @@ constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_l
     return {stated.tokens.value_or(T(8192.0)), stated.sequences.value_or(T(2048.0))};
   }
   const auto large = [&](double gib) { return gib >= 70.0 && !small_batches; };
-  return {pick(stated.tokens, [&](double gib) { return large(gib) ? 8192.0 : 2048.0; }),
+  const bool has_large_budget = e == engine::vllm && r == engine_release::latest;
+  return {pick(stated.tokens,
+               [&](double gib) {
+                 if (has_large_budget && gib >= 160.0) return 16384.0;
+                 return large(gib) ? 8192.0 : 2048.0;
+               }),
           pick(stated.sequences, [&](double gib) { return large(gib) ? 1024.0 : 256.0; })};
 }
 
@@ -175,8 +200,8 @@ constexpr bytes<T> profiled_activations(engine e, const basic_engine_memory<T>& 
 }
 
 /// Memory of an engine outside the allocator of its tensors: runtime, and communicators where there
-/// are other ranks. CUDA graphs are not in it: vLLM takes their 0.1 to 1.1 GiB from the memory
-/// outside its utilization.
+/// are other ranks. CUDA graphs are not in it: before 0.21 vLLM took their 0.1 to 1.1 GiB from the
+/// memory outside its utilization.
 /// Leaves out: the context where vLLM counts it (before 0.7: 0.4 to 1.8 GiB on NVIDIA).
 template <Scalar T>
 constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
@@ -185,9 +210,9 @@ constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
 
 /// Share of the capacity that an engine uses; `reserved` is the memory of weights, activations and
 /// runtime.
-/// vLLM: 0.9 of the device. TensorRT-LLM: 0.9 of the memory left free by `reserved`, as a share of
-/// the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences + 128 ranks) MiB /
-/// capacity, at least 10 GiB out of more than 60.
+/// vLLM: 0.92 of the device, 0.9 before 0.21. TensorRT-LLM: 0.9 of the memory left free by
+/// `reserved`, as a share of the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences +
+/// 128 ranks) MiB / capacity, at least 10 GiB out of more than 60.
 /// Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction and
 /// _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
 /// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one.
@@ -206,6 +231,12 @@ constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
   const bytes<T> left = scalar_max(runtime_mib, least) * lift<T>(MiB);
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
+
+/// CPU time per kernel that an engine launches without CUDA graphs, its Python code included. Other
+/// public runs give 70 us (Qwen2.5-72B-AWQ, vllm#13204) and 79 us (a 7B model, vllm-omni#7960).
+/// Source: Qwen3-14B-AWQ on A100 under vLLM with --enforce-eager, 20.6 ms per token
+/// (QwenLM/Qwen3#1536), less 0.6 ms per step, divided by 444 kernels. It depends on the CPU.
+inline constexpr duration<> eager_launch_time = 45.0 * us;
 
 // Scheduling rules of serving engines.
 

@@ -69,6 +69,17 @@ constexpr warm_memory<T> warm_memory_of(const basic_accelerator<T>& a, const att
           cold};
 }
 
+/// Time to convert the cache of a decode batch to 16 bits on the vector units, where the chip has
+/// no instruction for the cache's format. It does not overlap with the loads: assumed.
+template <Scalar T>
+constexpr duration<T> dequantisation_time(const basic_accelerator<T>& a,
+                                          const basic_attention_decode<T>& w,
+                                          const basic_attention_kernels<T>& k, const T& sms) {
+  if (supports(a, w.kv_format.format)) return {};
+  const T elements = w.batch * attended_tokens(w) * w.kv_heads * (w.head_dim + w.value_width());
+  return k.dequantisation_cycles * elements / sms / clock_of(a);
+}
+
 template <Scalar T, class Terms>
 constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a,
                                         const basic_attention_decode<T>& w,
@@ -111,6 +122,8 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a,
   fixed_time += terms.add(limiter::launch, "metadata", is_scheduled * w.batch * k.sequence_cost);
   if (w.kv_format.format != w.format) {
     fixed_time += terms.add(limiter::launch, "conversion", k.low_precision_kv_time);
+    fixed_time +=
+        terms.add(limiter::vector_compute, "dequantisation", dequantisation_time(a, w, k, sms));
   }
   return {named("time", fixed_time + combined), memory.from_dram, 2};  // blocks, memory
 }

@@ -37,6 +37,7 @@ struct basic_attention_kernels {
   duration<T> low_precision_kv_time{};  ///< time of one kernel that converts for an 8-bit KV cache
   T low_precision_element_cycles{};     ///< SM cycles per element converted for an 8-bit KV cache
   T low_precision_kv_matrix = T(1.0);   ///< matrix rate of prefill, 8-bit / 16-bit KV cache
+  T dequantisation_cycles{};  ///< SM cycles per cached element that the chip converts in software
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -59,6 +60,7 @@ struct basic_attention_kernels {
     f(field::not_negative("low_precision_kv_time"), s.low_precision_kv_time...);
     f(field::not_negative("low_precision_element_cycles"), s.low_precision_element_cycles...);
     f(field::positive("low_precision_kv_matrix"), s.low_precision_kv_matrix...);
+    f(field::not_negative("dequantisation_cycles"), s.dequantisation_cycles...);
   }
 };
 using attention_kernels = basic_attention_kernels<>;

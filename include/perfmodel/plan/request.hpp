@@ -69,6 +69,8 @@ struct plan_request {
   /// the engine, else `engine::none`.
   std::vector<engine> engines{};
   engine_limits limits{};
+  std::optional<basic_lora<>> lora{};
+  bool cuda_graphs = true;
   /// Token budgets of an engine step to try with chunked prefill, in addition to the engine's
   /// default. Like `speculations` and `pools`, only a prediction uses them, not a bound.
   std::vector<double> chunk_budgets{512.0, 2048.0, 8192.0};

@@ -99,7 +99,9 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .activation_bytes = q.activation_bytes,
           .runtime_bytes = q.runtime_bytes,
           .serving_engine = e,
-          .limits = limits};
+          .limits = limits,
+          .lora = q.lora,
+          .cuda_graphs = q.cuda_graphs};
 }
 
 /// Speculation on a deployment. A draft model runs on the same devices in the same layout.

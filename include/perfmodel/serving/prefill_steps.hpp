@@ -42,7 +42,8 @@ constexpr basic_iteration<T> unloaded_prefill(const basic_service_load<T>& l) {
 template <Scalar T>
 constexpr T step_token_budget(const basic_deployment<T>& d) {
   return *engine_limits_on(d.serving_engine, d.limits, d.device.dram.capacity.quantity(),
-                           d.layout.tensor, d.device.architecture == chip_architecture::ampere)
+                           d.layout.tensor, d.device.architecture == chip_architecture::ampere,
+                           d.release)
               .tokens;
 }
 

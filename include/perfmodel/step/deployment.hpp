@@ -7,6 +7,7 @@
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/model/parameters.hpp>
+#include <perfmodel/operators/lora.hpp>
 #include <perfmodel/parallel/layout.hpp>
 #include <perfmodel/step/sharding.hpp>
 
@@ -20,6 +21,8 @@ namespace perfmodel::inline v0_3 {
 /// format of the KV cache. Absent formats are chosen by the engine, see formats_of.
 /// `layout.data` is the number of data-parallel attention groups inside this replica. The number of
 /// replicas is an input of `serving` and a result of `plan`.
+/// `cpu_offload_bytes` is vLLM's --cpu-offload-gb: weights that each step reads over the host link.
+/// Without `cuda_graphs` (--enforce-eager) the CPU launches each kernel of a step.
 /// Absent memory settings (`utilization`, `activation_bytes`, `runtime_bytes`) are the defaults of
 /// `serving_engine`.
 template <Scalar T = double>
@@ -36,10 +39,17 @@ struct basic_deployment {
   /// memory of the runtime and its libraries, per device
   std::optional<bytes<T>> runtime_bytes{};
   engine serving_engine = engine::none;
+  engine_release release = engine_release::latest;  ///< release with the engine's defaults
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
   T states_per_sequence = T(1.0);
+  std::optional<basic_lora<T>> lora{};
+  bytes<T> cpu_offload_bytes{};  ///< weights in host memory, per device
+  bool cuda_graphs = true;
+  std::optional<duration<T>> step_cpu_time{};      ///< CPU time per engine step; absent: engine's
+  std::optional<duration<T>> sequence_cpu_time{};  ///< more of it per decoding sequence
+  T encoder_rows{};  ///< image patches that the encoder computes per prefill token
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -54,8 +64,15 @@ struct basic_deployment {
     f(field::not_negative("activation_bytes"), s.activation_bytes...);
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
     f("serving_engine", s.serving_engine...);
+    f("release", s.release...);
     f("limits", s.limits...);
     f(field::count("states_per_sequence"), s.states_per_sequence...);
+    f("lora", s.lora...);
+    f(field::not_negative("cpu_offload_bytes"), s.cpu_offload_bytes...);
+    f("cuda_graphs", s.cuda_graphs...);
+    f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
+    f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
+    f(field::not_negative("encoder_rows"), s.encoder_rows...);
   }
 };
 using deployment = basic_deployment<>;
@@ -142,6 +159,9 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   if (d.activation_bytes) not_negative("activation_bytes", *d.activation_bytes);
   if (d.runtime_bytes) not_negative("runtime_bytes", *d.runtime_bytes);
   require_valid(d.limits, "limits");
+  if (d.lora) require_valid(*d.lora, "lora");
+  not_negative("cpu_offload_bytes", d.cpu_offload_bytes);
+  not_negative("encoder_rows", d.encoder_rows);
 }
 
 /// Checks all inputs of an engine step except the iteration. The functions in `detail` that follow

@@ -10,9 +10,9 @@
 namespace perfmodel::inline v0_3 {
 
 namespace detail {
-/// weight_bytes_per_device(d) without the check of the model.
+/// Weights that a device needs, in its own or in host memory, without adapters.
 template <Scalar T>
-constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+constexpr bytes<T> weights_of_device(const basic_deployment<T>& d) {
   const basic_parameter_count<T> p = count_parameters(d.model);
   const T tensor = T(d.layout.tensor);
   const T pipeline = T(d.layout.pipeline);
@@ -35,11 +35,34 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
                    (p.expert_biases / expert_ranks + p.other) / pipeline * other +
                    encoder / tensor * other + vocabulary / tensor * stored(d.weights.of_tables()));
 }
+/// weight_bytes_per_device(d) without the check of the model.
+template <Scalar T>
+constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
+  bytes<T> all = weights_of_device(d);
+  if (upper(d.cpu_offload_bytes.value()) > 0.0) {
+    if (lower(d.cpu_offload_bytes.value()) > upper(all.value())) {
+      out_of_range("cpu_offload_bytes", lower(d.cpu_offload_bytes.value()),
+                   "at most the weights of a device");
+    }
+    all -= d.cpu_offload_bytes;
+  }
+  if (d.lora) {
+    all += adapter_bytes(*d.lora, d.model, T(d.layout.tensor)) / T(d.layout.pipeline);
+  }
+  return all;
+}
+/// Share of the weights of a device that is in host memory.
+template <Scalar T>
+constexpr T host_weight_share(const basic_deployment<T>& d) {
+  return upper(d.cpu_offload_bytes.value()) > 0.0 ? T(d.cpu_offload_bytes / weights_of_device(d))
+                                                  : T(0.0);
+}
 }  // namespace detail
 
 /// Bytes of weights that one device stores. Linear layers are divided among tensor-parallel ranks
 /// and pipeline stages. Routed experts are divided among all ranks of a stage.
 /// The vocabulary tables and an encoder are divided among tensor-parallel ranks, not among stages.
+/// LoRA slots are included, weights in host memory are not.
 /// Every rank of a stage stores whole: projections to latents (MLA, latent experts), replicated KV
 /// heads, norms and routers.
 /// Leaves out: stages of unequal length. Both vocabulary tables count on every stage, though only
@@ -124,16 +147,17 @@ constexpr basic_memory_budget<T> budget_with_weights(const basic_deployment<T>& 
   if (d.utilization && d.activation_bytes && d.runtime_bytes) {
     return {capacity, *d.utilization, weights, *d.activation_bytes, *d.runtime_bytes};
   }
-  const auto memory = lift<T>(engine_memory_of(d.serving_engine));
+  const auto memory = lift<T>(engine_memory_of(d.serving_engine, d.release));
   const int ranks = d.layout.ranks();
   const basic_engine_limits<T> limits =
       engine_limits_on(d.serving_engine, d.limits, capacity, d.layout.tensor,
-                       d.device.architecture == chip_architecture::ampere);
+                       d.device.architecture == chip_architecture::ampere, d.release);
   const bytes<T> activations =
       d.activation_bytes
           ? *d.activation_bytes
           : profiled_activations(d.serving_engine, memory, limits, step_dimensions_of(d));
-  const bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
+  if (!d.runtime_bytes && d.cuda_graphs) runtime += memory.graphs;
   const T utilization = d.utilization
                             ? *d.utilization
                             : engine_utilization(d.serving_engine, memory, limits, capacity,

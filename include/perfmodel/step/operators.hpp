@@ -73,6 +73,47 @@ constexpr void visit_layer_embedding(const rank_step<T>& p, const basic_layer_em
       p.linear_gemm(T(e.width / p.tensor), hidden, stored));
 }
 
+/// Operators of the adapters: per projection a kernel to the rank (shrink) and one back (expand).
+/// The kernel that adds the result to the projection is expand itself.
+template <Scalar T, class Run>
+constexpr void visit_adapters(const rank_step<T>& p, const basic_lora<T>& x, Run&& run) {
+  const T active = scalar_min(at_least_one(x.active), at_least_one(p.share.rows));
+  visit_adapted_layers(
+      p.model(), p.tensor, [&](const T& layers, const adapted_projection<T>& projection) {
+        const operator_head<T> o{
+            .name = "LoRA adapters", .kind = operator_class::linear, .times = layers};
+        basic_lora_gemm<T> one{.tokens = p.share.rows,
+                               .depth = projection.input,
+                               .width = projection.fused * x.rank,
+                               .adapters = active,
+                               .format = x.format};
+        run(o, one);
+        one.depth = x.rank;
+        one.width = projection.output;
+        run(o, one);
+      });
+}
+
+/// Layers of an encoder of images, and its matrices per layer in units of width x width: 4 of
+/// attention and 8 of the feed-forward. A model file gives the parameters only, so the width is
+/// sqrt(parameters / (12 x 27)). Assumed: SigLIP-so400m's 27 layers, as in Qwen3-VL and Kimi-K2.5.
+inline constexpr double encoder_layers = 27.0;
+inline constexpr double encoder_matrices = 12.0;
+
+/// GEMMs of the image encoder for the prefill tokens of a step: 2 x parameters FLOP per patch.
+/// Leaves out: attention among the patches of an image.
+template <Scalar T, class Run>
+constexpr void visit_encoder(const rank_step<T>& p, const basic_encoder_shape<T>& e, Run&& run) {
+  using math::sqrt;
+  const T width = sqrt(T(e.parameters / (encoder_layers * encoder_matrices)));
+  const T patches = p.prefill_count() * p.prefill_length() * p.replica.encoder_rows;
+  run({.name = "image encoder",
+       .kind = operator_class::linear,
+       .times = encoder_layers * encoder_matrices * p.prefill_share(),
+       .part = p.prefill_part()},
+      p.high_precision_gemm(at_least_one(patches), width, at_least_one(T(width / p.tensor))));
+}
+
 /// Calls run(operator_head, workload) for each operator of the model: embeddings, norms, each kind
 /// of layer, LM head.
 template <Scalar T, class Run>
@@ -95,6 +136,12 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
   }
   for (const auto& kind : m.layers.feed_forwards) {
     std::visit([&](const auto& x) { visit_feed_forward(p, kind.layers, x, run); }, kind.shape);
+  }
+  if (p.replica.lora && upper(p.replica.lora->active) > 0.0) {
+    visit_adapters(p, *p.replica.lora, run);
+  }
+  if (m.encoder && p.has_prefills() && upper(p.replica.encoder_rows) > 0.0) {
+    visit_encoder(p, *m.encoder, run);
   }
   run({.name = "head", .kind = operator_class::linear, .times = T(1.0)},
       p.high_precision_gemm(at_least_one(p.share.logits), m.hidden, T(m.vocabulary / p.tensor),

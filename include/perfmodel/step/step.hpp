@@ -22,8 +22,8 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
 }
 
 /// Lower bound of the time of an engine step on one device: T = max((weights + cache) / BW, FLOP /
-/// R, vector FLOP / R_v) + communication. `weights` and `cache` are the bytes that must come from
-/// DRAM.
+/// R, vector FLOP / R_v, host weights / BW_host) + communication. `weights` and `cache` are the
+/// bytes that must come from DRAM, `host weights` those that are in host memory.
 /// With p pipeline stages T is the latency of a token, the sum of p stage times. `batch` is that of
 /// the replica; each stage works on batch / p sequences at a time, so that all stages are busy.
 /// The breakdown (`terms`) has weights, kv_cache, compute, vector and communication. A deployment
@@ -52,7 +52,8 @@ constexpr basic_estimate<T> step_bound(const basic_deployment<T>& d, const basic
 /// calibration does) is used for them; else links run at full bandwidth.
 /// The breakdown (`terms`) has linear, attention, experts, other, host and communication. With an
 /// engine, `host` is its CPU time per step, and communication includes the wait for the last rank
-/// of each collective.
+/// of each collective. `host_link` is the read of weights in host memory. `launches` is, without
+/// CUDA graphs, the CPU time of launches beyond the kernels' time.
 /// Element-wise kernels (rotary embeddings, sampling) count if the policy has measured them.
 /// Decodes and a prefill chunk run in one attention kernel if the policy models that.
 /// Errors: those of step_bound.

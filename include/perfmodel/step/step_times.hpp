@@ -111,9 +111,11 @@ constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Polic
 template <Scalar T>
 constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chip,
                                  const basic_step_demand<T>& s, const duration<T>& memory,
-                                 const duration<T>& vector, const duration<T>& communication) {
+                                 const duration<T>& vector, const duration<T>& communication,
+                                 const duration<T>& host_link = {}) {
   basic_terms<T> resources;
   resources.add(limiter::memory, "memory", memory);
+  if (upper(host_link.value()) > 0.0) resources.add(limiter::link, "host_link", host_link);
   resources.add(limiter::compute, "compute", s.compute);
   resources.add(limiter::vector_compute, "vector", vector);
   resources.add(limiter::link, "communication", communication);
@@ -127,6 +129,48 @@ constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chi
   e.mbu = T(memory / e.time);
 }
 
+/// Time to read the weights in host memory over the host link, for a step that reads `weights` in
+/// all. 0 without such weights.
+/// Leaves out: prefetching into a buffer on the device. Errors: an accelerator without a host link.
+template <Scalar T>
+constexpr duration<T> host_link_time(const basic_deployment<T>& d, const bytes<T>& weights) {
+  if (!(upper(d.cpu_offload_bytes.value()) > 0.0)) return {};
+  if (!d.device.host.exists()) {
+    fail(error_code::inconsistent,
+         "cpu_offload_bytes: the accelerator states no host link; state device.host");
+  }
+  return named("weights from host memory",
+               host_weight_share(d) * weights /
+                   positive("device.host.bandwidth", d.device.host.bandwidth.quantity()));
+}
+/// Share of a host link's bandwidth that transfers reach: 55.4 of 63 GB/s to an H200.
+/// Source: stas00/ml-engineering, network/README.md (nvbandwidth on 8 H200).
+inline constexpr double host_link_share = 0.88;
+
+/// Kernels that a step without CUDA graphs launches on a rank: operators, element-wise kernels, and
+/// collectives. A residual addition is part of a norm. A feed-forward is two GEMMs. Routed experts
+/// are six kernels: choice, sorting, two GEMMs, activation, sum.
+/// Source: vLLM, model_executor/layers/fused_moe/fused_moe.py; Qwen2's and Qwen3's model files.
+template <Scalar T>
+constexpr T launched_kernels(const rank_step<T>& p) {
+  T n = collectives_of_step(p.replica) + demand_of_rank(p).launches;
+  visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto&) {
+    if (k != elementwise_kernel::residual) n += times;
+  });
+  for (const auto& kind : p.model().layers.feed_forwards) {
+    const auto* e = std::get_if<basic_expert_shape<T>>(&kind.shape);
+    n += kind.layers * (e == nullptr ? 1.0 : e->shared_intermediate ? 7.0 : 5.0);
+  }
+  return n;
+}
+/// Time that the launches of a step add to its kernels without CUDA graphs: max(0, n t - kernels).
+template <Scalar T>
+constexpr duration<T> exposed_launches(const rank_step<T>& p, const duration<T>& kernels) {
+  if (p.replica.cuda_graphs) return {};
+  return max(duration<T>(launched_kernels(p) * lift<T>(eager_launch_time) - kernels),
+             duration<T>{});
+}
+
 /// Lower bound of a step with checked inputs; step_fits checks its memory separately.
 template <Scalar T, class Cost>
 constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
@@ -136,8 +180,9 @@ constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const ba
   const basic_step_demand<T> s = demand_of_rank(p);
   const duration<T> communication = communication_of_step(p, links);
   basic_estimate<T> e;
+  const T resident = 1.0 - host_weight_share(d);
   const duration<T> weights =
-      e.terms.add(limiter::memory, "weights", s.weights / d.device.dram.bandwidth);
+      e.terms.add(limiter::memory, "weights", resident * s.weights / d.device.dram.bandwidth);
   const duration<T> cache =
       e.terms.add(limiter::memory, "kv_cache", s.cache / d.device.dram.bandwidth);
   const duration<T> compute = e.terms.add(limiter::compute, "compute", s.compute);
@@ -146,18 +191,28 @@ constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const ba
     vector = e.terms.add(limiter::vector_compute, "vector", s.vector_flop / vector_peak(d.device));
   }
   const duration<T> memory = weights + cache;
-  add_communication(e, max(max(memory, compute), vector), s, memory, vector, communication);
+  const duration<T> host_link = host_link_time(d, s.weights);
+  if (upper(host_link.value()) > 0.0) e.terms.add(limiter::link, "host_link", host_link);
+  add_communication(e, max(max(memory, compute), max(vector, host_link)), s, memory, vector,
+                    communication, host_link);
   return e;
 }
 
-/// CPU time of a step: policy.cpu_time(sequences) x pipeline stages; without an engine 0.
+/// CPU time of a step, x pipeline stages: what the deployment states, else
+/// policy.cpu_time(sequences); without an engine 0.
 template <Scalar T, class Policy>
 constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& policy) {
-  if constexpr (requires(const T& sequences) { policy.cpu_time(sequences); }) {
-    return T(p.replica.layout.pipeline) * policy.cpu_time(p.share.sequences);
-  } else {
-    return {};
+  const basic_deployment<T>& d = p.replica;
+  const T stages = T(d.layout.pipeline), &sequences = p.share.sequences;
+  duration<T> step{}, both{};
+  if constexpr (requires { policy.cpu_time(sequences); }) {
+    both = policy.cpu_time(sequences);
+    step = policy.cpu_time(T(0.0));
   }
+  if (!d.step_cpu_time && !d.sequence_cpu_time) return stages * both;
+  const duration<T> own = both - step;
+  return stages * (d.step_cpu_time.value_or(step) +
+                   (d.sequence_cpu_time ? sequences * *d.sequence_cpu_time : own));
 }
 
 /// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
@@ -193,12 +248,18 @@ class predicted_step {
       if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
       on_chip += by_class[c];
     }
+    const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
+    const duration<T> links = link_time(p), host_link = reads_over_host_link(s.weights);
+    if (upper(host_link.value()) > 0.0) e.terms.add(limiter::link, "host_link", host_link);
+    on_chip += host_link;
+    const duration<T> launches = exposed_launches(p, duration<T>(on_chip + links));
+    if (upper(launches.value()) > 0.0) e.terms.add(limiter::launch, "launches", launches);
     const duration<T> host = cpu_time_of_step(p, policy_);
     if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
-    on_chip += host;
-    const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
-    const duration<T> memory = (s.weights + s.cache) / replica_.device.dram.bandwidth;
-    add_communication(e, on_chip, s, memory, duration<T>{}, link_time(p));
+    on_chip += launches + host;
+    const T resident = 1.0 - host_weight_share(replica_);
+    const duration<T> memory = (resident * s.weights + s.cache) / replica_.device.dram.bandwidth;
+    add_communication(e, on_chip, s, memory, duration<T>{}, links, host_link);
     return e;
   }
 
@@ -243,12 +304,19 @@ class predicted_step {
     const duration<T> waiting = rank_wait_of_step(replica_, policy_);
     return time_under_policy(duration<T>(communication_of_step(p, links_) + waiting), policy_);
   }
+  /// Predicted time to read weights in host memory. Kernels that read them do not overlap others.
+  constexpr duration<T> reads_over_host_link(const bytes<T>& weights) const {
+    return host_link_time(replica_, weights) / host_link_share;
+  }
   constexpr duration<T> time_of(const basic_iteration<T>& i) {
     const rank_step<T> p{replica_, i, formats_};
     duration<T> time{};
     for (const duration<T>& kernels : kernel_times(p)) time += kernels;
-    time += cpu_time_of_step(p, policy_);
-    return time + link_time(p);
+    if (upper(replica_.cpu_offload_bytes.value()) > 0.0) {
+      time += reads_over_host_link(demand_of_rank(p).weights);
+    }
+    time += link_time(p);
+    return time + exposed_launches(p, time) + cpu_time_of_step(p, policy_);
   }
 
   const basic_deployment<T>& replica_;

@@ -32,11 +32,12 @@ inline constexpr attention_kernels flash_attention_3{
 /// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile
 /// has 16 rows (utils.cuh, FA2DetermineCtaTileQ), and with dequantised keys takes the time of 32.
 /// Two blocks fit an SM; the latencies show that they take turns. Queries and new keys are not
-/// converted.
+/// converted. Chips without fp8 convert keys and values as they convert weights.
 inline constexpr attention_kernels flashinfer{
     .name = "flashinfer", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 64.0 * KiB,
     .decode_rows = 32.0, .tile_rows = 64.0, .overlaps_memory = true, .kernel_cycles = 4000.0,
-    .partial_row_cycles = 350.0, .low_precision_kv_time = 2.5 * us, .low_precision_kv_matrix = 0.81};
+    .partial_row_cycles = 350.0, .low_precision_kv_time = 2.5 * us, .low_precision_kv_matrix = 0.81,
+    .dequantisation_cycles = dequantisation_cycles_per_weight};
 /// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
 /// The limit of 8 splits is inferred from the latencies, not read in the source. They show no
 /// further kernel that combines. 8-bit multiplications are less than twice as fast, limited by the

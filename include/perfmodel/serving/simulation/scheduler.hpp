@@ -130,18 +130,20 @@ constexpr const scheduler_settings* find_scheduler(std::string_view name) {
   return nullptr;
 }
 
-/// Scheduler of a deployment's engine in its latest version, with the engine's default limits on
+/// Scheduler of a deployment's engine in its release, with the engine's default limits on
 /// the device. Stated limits of the deployment take precedence; SGLang's `sequences` limit is its
 /// largest captured graph and does not limit admission.
 /// Source: engine_limits_on; SGLang divides its chunk budget among data-parallel groups.
 /// Test: the defaults of each engine on 24 and 80 GiB.
 inline scheduler_settings scheduler_of(const deployment& d) {
   scheduler_settings s = schedulers::vllm_0_24;
+  if (d.release == engine_release::vllm_0_10) s = schedulers::vllm_0_10;
+  if (d.release == engine_release::vllm_0_14) s = schedulers::vllm_0_14;
   if (d.serving_engine == engine::sglang) s = schedulers::sglang_0_5;
   if (d.serving_engine == engine::trtllm) s = schedulers::trtllm_1_0;
-  const engine_limits limits =
-      engine_limits_on(d.serving_engine, d.limits, d.device.dram.capacity.quantity(),
-                       d.layout.tensor, d.device.architecture == chip_architecture::ampere);
+  const engine_limits limits = engine_limits_on(
+      d.serving_engine, d.limits, d.device.dram.capacity.quantity(), d.layout.tensor,
+      d.device.architecture == chip_architecture::ampere, d.release);
   s.token_budget = static_cast<int>(*limits.tokens);
   if (d.serving_engine == engine::sglang) {
     s.token_budget = (std::max)(1, s.token_budget / d.layout.data);
@@ -150,6 +152,17 @@ inline scheduler_settings scheduler_of(const deployment& d) {
   }
   return s;
 }
+
+/// Admission limit of a data-parallel group for `stated` requests of the whole replica: SGLang
+/// divides max_running_requests among the groups, others take it per group.
+/// Source: SGLang, kv_cache_configurator.py, at commit 8905cbd42.
+/// Test: 100 over 8 groups are 12, and 100 in vLLM.
+inline int max_running_of(const deployment& d, int stated) {
+  return d.serving_engine == engine::sglang ? (std::max)(1, stated / d.layout.data) : stated;
+}
+/// SGLang's max_running_requests with speculative decoding, where nothing is stated.
+/// Source: SGLang, speculative_hook.py, at commit 8905cbd42.
+inline constexpr int sglang_speculative_requests = 48;
 
 /// Front end of an engine.
 /// Source: chosen by hand on published services, not by a fit:

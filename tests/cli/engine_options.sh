@@ -1,0 +1,61 @@
+#!/usr/bin/env bash
+# What people ask of an engine beyond its layout: LoRA adapters, weights in host memory, steps without CUDA graphs, CPU
+# times, images, releases, and capacity under data, expert and pipeline parallelism.
+# engine_options.sh <napkin> <source folder>
+. "$(dirname "$0")/lib.bash"
+closed_forms
+
+value() { # <key> <query> <arguments...>
+  local key=$1
+  shift
+  number "$("$napkin" "$@" --json)" "$key"
+}
+difference() { awk -v a="$1" -v b="$2" 'BEGIN { printf "%.10g", a - b }'; }
+
+# Llama 3 8B: an adapter of rank 16 on all linear layers has 41,943,040 values, as PEFT prints.
+room=(kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine vllm)
+near 'LoRA slots' "$(difference "$(value weight_bytes_per_gpu "${room[@]}" --lora-rank 16 --lora-adapters 4)" \
+  "$(value weight_bytes_per_gpu "${room[@]}")")" $((4 * 2 * 41943040)) 1
+near 'offloaded weights' "$(difference "$(value kv_bytes_available "${room[@]}" --cpu-offload-bytes 8GB)" \
+  "$(value kv_bytes_available "${room[@]}")")" 8e9 10
+decode=(step --model llama_3_8b --gpu h100_sxm --batch 8 --context 1000 --engine vllm)
+near 'adapters of a batch' "$(difference "$(value time_s "${decode[@]}" --mode bound --lora-rank 16 --lora-adapters 4 --lora-active 2)" \
+  "$(value time_s "${decode[@]}" --mode bound)")" "$(awk 'BEGIN { print 2 * 2 * 41943040 / 3.35e12 }')" 1e-9
+# 8 GB of 16.06 GB of weights, of which a step reads 15.01, over 63.015 GB/s.
+ask step time_s 0.118644 1e-6 "${decode[@]:1}" --mode bound --cpu-offload-bytes 8GB
+refuses 'lora_rank' "${decode[@]}" --lora-adapters 4
+refuses 'lora_active is 9 and lora_adapters is 4' "${decode[@]}" --lora-rank 8 --lora-adapters 4 --lora-active 9
+refuses 'cpu_offload_bytes is 17000000000' "${decode[@]}" --cpu-offload-bytes 17GB
+refuses 'latent attention' kv_capacity --model deepseek_v3 --gpu h200_sxm --tensor_parallel 8 --context 4096 --lora-rank 8
+
+# Launches of 45 us: 10 kernels in each of 32 layers, and 4; and vLLM's 601.4 us.
+ask step time_s "$(awk 'BEGIN { print 324 * 45e-6 + 601.4e-6 }')" 1e-6 "${decode[@]:1}" --mode calibrated --cuda-graphs false
+near 'a stated CPU time' "$(difference "$(value time_s "${decode[@]}" --mode calibrated --step-cpu-s 5ms --sequence-cpu-s 20us)" \
+  "$(value time_s "${decode[@]}" --mode calibrated)")" "$(awk 'BEGIN { print 5e-3 + 8 * 20e-6 - 601.4e-6 }')" 1e-9
+
+# Gemma 4 has an encoder of 572.8e6 parameters and 280 tokens an image.
+service=(serving --model gemma_4_26b_a4b --gpu h100_sxm --engine vllm --mode bound --input-tokens 1000 --output-tokens 100 --concurrency 1)
+seen=$(value ttft_s "${service[@]}" --images 2)
+text=$(value ttft_s serving --model gemma_4_26b_a4b --gpu h100_sxm --engine vllm --mode bound --input-tokens 1560 --output-tokens 100 --concurrency 1)
+awk -v a="$seen" -v b="$text" 'BEGIN { exit !(a > b) }' || fail "two images take $seen, their tokens alone $text"
+refuses 'has no image encoder' serving --model llama_3_8b --gpu h100_sxm --input-tokens 1000 --output-tokens 100 --concurrency 1 --images 1
+refuses 'image_tokens' serving --model qwen_3_vl_8b --gpu h100_sxm --input-tokens 1000 --output-tokens 100 --concurrency 1 --images 1
+refuses 'prefill_tokens is 0' step --model gemma_4_26b_a4b --gpu h100_sxm --batch 1 --context 10 --image-patches 100
+
+# Data-parallel attention: each of 8 GPUs has all of attention, and a cache of its own sequences.
+deepseek=(--model deepseek_v3 --gpu h200_sxm --context 32768 --engine vllm)
+one=$(value sequences kv_capacity "${deepseek[@]}" --tensor_parallel 8)
+groups=$(value sequences kv_capacity "${deepseek[@]}" --data_parallel 8 --expert_parallel 8)
+awk -v a="$one" -v b="$groups" 'BEGIN { exit !(a > 0 && b > 4 * a) }' || fail "sequences: $one with tensor parallelism, $groups with data-parallel attention"
+# Two stages of two ranks: half of the weights and of the cache each.
+ask kv_capacity tokens $(((80000000000 - 70000000000 / 2) / (163840 * 16) * 16)) 0 --model llama_3_70b --tensor_parallel 1 \
+  --pipeline_parallel 2 --memory_bytes 80e9 --weight_bytes 70e9 --context 4096
+
+# Releases of vLLM.
+ask kv_capacity utilization 0.92 0 "${room[@]:1}"
+ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version vllm-0.14
+ask kv_capacity runtime_bytes $((64 * 1024 * 1024 * 1024 / 100)) 1 "${room[@]:1}"
+ask kv_capacity runtime_bytes $((4 * 1024 * 1024 * 1024 / 100)) 1 "${room[@]:1}" --engine-version vllm-0.10
+refuses 'engine_version is vllm-0.10 and engine is sglang' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
+  --engine sglang --engine-version vllm-0.10
+finish
