@@ -36,7 +36,7 @@ struct load {
   int tail = 0;
 };
 
-// --- lengths --------------------------------------------------------------------------------------
+// --- lengths -------------------------------------------------------------------------------------
 
 using length_law = std::function<double(random_numbers&)>;
 
@@ -81,7 +81,7 @@ inline std::vector<job> draw_jobs(random_numbers& r, int n, const length_law& in
   return jobs;
 }
 
-// --- arrivals -------------------------------------------------------------------------------------
+// --- arrivals ------------------------------------------------------------------------------------
 
 /// Mean 1, shape > 0. Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
 inline double gamma_of_mean_1(random_numbers& r, double shape) {

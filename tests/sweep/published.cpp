@@ -28,7 +28,7 @@ struct row {
   double before;
 };
 
-// --- short names for what the rows repeat ---------------------------------------------------------
+// --- short names for what the rows repeat --------------------------------------------------------
 
 /// The number in base units, without a unit or a convention.
 template <Quantity Q>

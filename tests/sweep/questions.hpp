@@ -72,7 +72,7 @@ class draft {
   question q{};
 };
 
-// --- what there is to ask about -------------------------------------------------------------------
+// --- what there is to ask about ------------------------------------------------------------------
 
 /// An accelerator of the catalogue: its key, how many its fabric joins, formats it multiplies in.
 struct known_accelerator {
@@ -140,7 +140,7 @@ inline constexpr std::array<known_model, 9> expert_models = {{
     {"phi_3_5_moe", 16},
 }};
 
-// --- parts that several kinds of question share ---------------------------------------------------
+// --- parts that several kinds of question share --------------------------------------------------
 
 inline const known_accelerator& any_accelerator(draft& d) {
   const known_accelerator& a = d.r.one_of(known_accelerators);
@@ -204,7 +204,7 @@ inline void any_link(draft& d, int ranks) {
   d.flag("link.adds", d.r.one_in(2));
 }
 
-// --- the kinds ------------------------------------------------------------------------------------
+// --- the kinds -----------------------------------------------------------------------------------
 
 inline void ask_gemm(draft& d) {
   const known_accelerator& a = any_accelerator(d);

@@ -6,8 +6,9 @@
 
 namespace perfmodel::validation {
 
-/// Tolerance of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
-/// judged, for the reason given. The goal for a calibrated operator is 5 % and 15 %.
+/// Tolerance of |predicted / measured - 1| over the points of one quantity on one device. 0:
+/// reported and not judged, for the reason given. The goal for a calibrated operator is 5 % and 15
+/// %.
 struct tolerance {
   std::string_view quantity;
   double median, p90;
