@@ -137,7 +137,7 @@ pm::calibrated kernels_of(const pm::accelerator& a, pm::engine e) {
 
 }  // namespace
 
-TEST_CASE("calibrated answers are those recorded", "[calibrated]") {
+TEST_CASE("calibrated predictions are those recorded", "[calibrated]") {
   const std::map<std::string, question> questions{
       {"gemm", gemm}, {"decode", decode}, {"prefill", prefill},       {"experts", experts},
       {"norm", norm}, {"swiglu", swiglu}, {"collective", collective}, {"step", step}};

@@ -77,7 +77,7 @@ TEST_CASE("element-wise operators and normalisations", "[calibrated][shared]") {
   CHECK(pm::score_of(scalar["h100_sxm"]).mean < 0.108);
 }
 
-TEST_CASE("a row whose own table gave a number of its prediction counts as fitted",
+TEST_CASE("a row predicted with a number from its own table counts as fitted",
           "[calibrated][shared]") {
   std::map<std::string, int> fitted, unseen;
   for (const scored_row& r : rows()) {

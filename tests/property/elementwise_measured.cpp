@@ -28,7 +28,7 @@ double residual(const elementwise_row& r, const pm::machine_parameters& machine)
 
 }  // namespace
 
-TEST_CASE("streaming kernels by machine and operator", "[calibrated][shared]") {
+TEST_CASE("element-wise kernels by machine and operator", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> by;
   for (const elementwise_row& r : published::elementwise_rows(perfmodel_test::measured_folder())) {
     by[r.gpu + ' ' + r.op].push_back(residual(r, machine_of(r)));

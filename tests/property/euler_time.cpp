@@ -120,7 +120,8 @@ TEST_CASE("elasticities of metrics have the sum that Euler's theorem says") {
                });
 }
 
-TEST_CASE("elasticities of queues, savings and drafts have the sum that Euler's theorem says") {
+TEST_CASE(
+    "elasticities of queues, savings and speculation have the sum that Euler's theorem says") {
   check_law<3>("M/G/1", {7.0, 0.1, 1.4}, {1, -1, 0}, -1, []<class T>(const in3<T>& x) {
     return pm::mg1(rps(x[0]), s(x[1]), x[2]).time.value();
   });

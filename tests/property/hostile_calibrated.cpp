@@ -191,7 +191,7 @@ TEST_CASE("hostile profiles: collectives") {
   });
 }
 
-TEST_CASE("hostile inputs: communication beside compute") {
+TEST_CASE("hostile inputs: communication concurrent with compute") {
   withstand("beside", [](auto& x) {
     const auto e =
         pm::overlap_with_collective(x() * pm::second, x() * pm::second, mostly(132, x), x());

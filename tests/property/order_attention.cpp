@@ -149,7 +149,8 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
 }
 
 TEST_CASE(
-    "calibrated decode attention: a sequence more is less throughput only past a wave or a split",
+    "calibrated decode attention: one more sequence lowers throughput only past a tile wave or a "
+    "split",
     "[calibrated][order]") {
   random_numbers x(63);
   order throughput("sequences per second");

@@ -105,7 +105,7 @@ bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm:
 }
 
 /// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of attention more.
-bool full_passes_step(const service& s, const service& t, const pm::calibrated& c) {
+bool full_budget_step(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   return q.prefills_per_step > p.prefills_per_step &&
          q.prefills_per_step * q.saturated_prefill_time >
@@ -298,7 +298,7 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     // Prompts that are through sooner leave more decoding at once, or more of them a pass.
     itl.rises(0.995 * b.itl.value(), a.itl.value(), where);
     ttft.rises(b.ttft.value(), a.ttft.value(), where,
-               [&] { return full_passes_step(s, better, c) || limited_by_prefill(better, b, c); });
+               [&] { return full_budget_step(s, better, c) || limited_by_prefill(better, b, c); });
     any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where,
                    [&] { return limited_by_prefill(better, b, c); });
     e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where);

@@ -131,7 +131,8 @@ bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
 
 }  // namespace
 
-TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[calibrated][order]") {
+TEST_CASE("an engine step: more work takes longer, except in the parts of attention",
+          "[calibrated][order]") {
   random_numbers x(81);
   order bound("bound"), whole_keys("calibrated, keys in one part"),
       parts("calibrated, by less than a fifth");
@@ -152,7 +153,8 @@ TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[ca
   }
 }
 
-TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibrated][order]") {
+TEST_CASE("an engine step: more bandwidth and faster links never take longer",
+          "[calibrated][order]") {
   random_numbers x(82);
   order bound("bound"), calibrated("calibrated");
   const long n = samples();
@@ -170,7 +172,7 @@ TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibr
   }
 }
 
-TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
+TEST_CASE("an engine step: one more sequence is never less throughput", "[order]") {
   random_numbers x(83);
   order bound("bound"), one("calibrated, but where a kernel steps up"),
       twice("calibrated, twice the sequences, by tiles alone, by less than 3 %");

@@ -65,7 +65,9 @@ void check(const pm::plan_request& q, const pm::plan_point& p, counted& of) {
 
 }  // namespace
 
-TEST_CASE("plan: no point answers sooner than its bound, nor sends more, pools and drafts too") {
+TEST_CASE(
+    "plan: no point has less latency or more throughput than its bound, pools and speculation "
+    "too") {
   perfmodel_test::random_numbers random(23);
   const auto measured = [](const pm::accelerator& a, pm::engine e) {
     return pm::calibrated_for(a, e);

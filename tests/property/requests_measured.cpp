@@ -5,8 +5,8 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 #include <string>
 #include <utility>
 

@@ -3,8 +3,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 
 #include <fit/published_services.hpp>
 #include "support/shared.hpp"

@@ -351,7 +351,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "step: prefill passes from memory- to compute-bound at the ridge, 295 tokens on one H100") {
+    "step: prefill turns from memory- to compute-bound at the ridge, 295 tokens on one H100") {
   // Weights once against 2 FLOP per weight and token: S = R b / (2 BW). Counting activations as
   // traffic moves it to 318; a bound keeps them on the chip.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b};

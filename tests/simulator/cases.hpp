@@ -7,8 +7,8 @@
 #include <perfmodel/model/catalog/all.hpp>
 #include <string>
 
-#include "simulator/passes.hpp"
 #include "simulator/simulate.hpp"
+#include "simulator/step_times.hpp"
 
 namespace perfmodel_test::simulator {
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "support/tables.hpp"
-#include "sweep/answer.hpp"
+#include "sweep/result.hpp"
 
 using namespace perfmodel_sweep;
 

@@ -215,7 +215,7 @@ std::vector<example> examples() {
 
 }  // namespace
 
-TEST_CASE("advise: each trick helps in one case and harms in another") {
+TEST_CASE("advise: each technique helps in one case and is slower in another") {
   for (const example& e : examples()) {
     pm::service_evaluator ask = bound_of;
     if (e.predicts) ask = predicted;
@@ -231,7 +231,7 @@ TEST_CASE("advise: each trick helps in one case and harms in another") {
   }
 }
 
-TEST_CASE("advise: the best together is asked, not multiplied") {
+TEST_CASE("advise: the best combination is predicted, not multiplied") {
   const auto s = service(dense, cat::h100_sxm, 4, {1, 512, 1});
   const pm::advice a = pm::advise(s, bound_of);
   pm::advised_service both = s;
@@ -268,7 +268,7 @@ TEST_CASE("advise: what it takes to fit") {
   CHECK(a.techniques.front().makes_feasible);
 }
 
-TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
+TEST_CASE("advise: a service with preemption, unknown with speculation and in pools") {
   auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
   s.load.arrivals = pm::closed_loop{20000};
   s.load.preemption_mode = pm::preemption::recompute;
@@ -285,8 +285,7 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
   CHECK(predicted(s).preemptions_per_request > 1);
 }
 
-TEST_CASE(
-    "advise: a bound of static batches has the prompts of all and the longest answer, by hand") {
+TEST_CASE("advise: a bound of static batches has all prefills and the longest output, by hand") {
   pm::advised_service s = service(narrow, cat::h100_sxm, 1, {2000, 100, 16});
   s.load.output_cv = 0.5;
   const pm::serving_estimate now = bound_of(s);
@@ -300,7 +299,7 @@ TEST_CASE(
              (e.e2e + prompts + longest) / now.e2e, 1e-12));
 }
 
-TEST_CASE("advise: pools take two copies, or ranks that can be halved") {
+TEST_CASE("advise: pools take two replicas, or ranks that can be halved") {
   const auto of = [](int tensor, double copies) {
     const auto s = service(narrow, cat::h100_sxm, tensor, {500, 100, 16}, copies);
     return *pm::advise(s, bound_of).find("disaggregation");
@@ -395,7 +394,7 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
         std::string::npos);
 }
 
-TEST_CASE("advise: a thousandth is no gain, and a target that is met is kept") {
+TEST_CASE("advise: a thousandth is no gain, and a target that is met stays met") {
   const auto takes = [](double seconds) {
     pm::serving_estimate e;
     e.e2e = seconds * pm::second;

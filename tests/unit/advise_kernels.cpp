@@ -50,7 +50,7 @@ double to_gain(const pm::duration<>& less) {
 
 }  // namespace
 
-TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
+TEST_CASE("advice on kernels by hand: a step of 238 rows on two ranks") {
   const pm::adviser a = given(cat::llama_3_8b, 2);
   const pm::kernel_facts facts{.registers = 300.0};
   const std::vector<pm::technique> all = pm::kernel_techniques(a, facts);
@@ -141,12 +141,12 @@ TEST_CASE(
   CHECK_FALSE(a.saving(words, -0.01 * pm::ms, {}, true).harmful);
 }
 
-TEST_CASE("advice by hand: the longest of 99 answers is their 99th percentile, of a lognormal") {
+TEST_CASE("advice by hand: the longest of 99 outputs is their 99th percentile, of a lognormal") {
   const double variance = std::log(1.25), longest = 2.3263 * std::sqrt(variance) - variance / 2;
   CHECK(near(pm::static_batch_stretch(99.0, 0.5), std::exp(longest), 1e-3));
 }
 
-TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twice the ranks") {
+TEST_CASE("advice by hand: scores that stay in a fused kernel, and prefill on twice the ranks") {
   const pm::adviser a = given(cat::llama_3_8b, 2);
   // 16 of 32 heads, 512 x 512 scores and probabilities, written and read in 16 bits, in 32 layers.
   const double scores = 4 * 16 * 512 * 512 * 2 * 32.0;

@@ -156,8 +156,7 @@ TEST_CASE("balanced_batch: from below, by powers, past all that are below what a
   CHECK(first_of(99.5, [](double b) { return 50.0 + 0.5 * b; }).root == 99.5);
 }
 
-TEST_CASE(
-    "balanced_batch: of several that balance the first from below, whatever there is room for") {
+TEST_CASE("balanced_batch: the smallest of several balanced batches, whatever the capacity") {
   // 300 arrive below 2500 sequences, and 6000 from there on: 300 and 6000 both balance.
   const auto arriving = [](double b) { return b < 2500.0 ? 300.0 : 6000.0; };
   for (double room = 320.0; room < 1e6; room *= 1.03)

@@ -58,7 +58,7 @@ static_assert(at_compile_time.time.value() > 18.9e-6 && at_compile_time.time.val
 
 }  // namespace
 
-TEST_CASE("one more wave costs one more tile", "[calibrated]") {
+TEST_CASE("one tile beyond a full grid costs one more tile time", "[calibrated]") {
   // A 64x64 tile of k = 1000 is 8.192 MFLOP; an SM does 0.5 TFLOP/s: 16.384 us, and
   // 1/4 us to fill, a quarter of what 128x128 take.
   const pm::accelerator a = round_device();
@@ -102,7 +102,7 @@ TEST_CASE("a tile of few rows works off whole instructions", "[calibrated]") {
   CHECK_THAT(in_us(calibrated_estimate(a, rows, {p}), "compute"), WithinRel(9.192, 1e-9));
 }
 
-TEST_CASE("a product of few tiles splits k over the idle SMs", "[calibrated]") {
+TEST_CASE("a GEMM of few tiles splits k over the idle SMs", "[calibrated]") {
   // 5 x 5 tiles of 64x64: 4 parts each. k / 4 = 250 steps are 4.096 us, a whole fill 1 us, splitting 3 us;
   // partial sums 4 x 320 x 320 x 4 bytes at 1e6 TB/s are nothing.
   pm::machine_parameters p = plain;
@@ -151,7 +151,7 @@ TEST_CASE("weights that rotate inside L2 come from L2", "[calibrated]") {
   CHECK_THAT(memory(11.0 / 1.28), WithinRel(others + 0.5 * (1.6 + 0.64), 1e-3));
 }
 
-TEST_CASE("the published benchmarks' copies of weights", "[calibrated]") {
+TEST_CASE("the published benchmarks' rotating weight buffers", "[calibrated]") {
   using pm::catalog::benchmark_weight_copies;
   const pm::accelerator& a = pm::catalog::l40s;  // 96 MiB
   const auto copies = [&](const char* engine, double mebibytes, pm::number_format f) {
@@ -167,7 +167,8 @@ TEST_CASE("the published benchmarks' copies of weights", "[calibrated]") {
 }
 
 TEST_CASE(
-    "kernels of narrow formats by large instructions or in blocks, and of mixed, do not split k",
+    "kernels of low-precision formats by large instructions or in blocks, and of mixed formats, do "
+    "not split k",
     "[calibrated]") {
   // As "a product of few tiles" below 16 bits: whole it takes 1000 steps.
   pm::machine_parameters p = plain;
@@ -252,7 +253,8 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
              WithinRel(3.0 + 2.5 / 0.8, 1e-9));
 }
 
-TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]") {
+TEST_CASE("low-precision weights are dequantised concurrently with the multiplications",
+          "[calibrated]") {
   // 100 tiles of 64x64 on 100 SMs; 64 columns at half a cycle of 1 ns take 32 ns for each k, their products
   // 8,192 FLOP at 0.5 TFLOP/s 16.384 ns; 128 columns would take twice as long.
   pm::gemm g{.m = 64, .n = 6400, .k = 1000};
@@ -277,7 +279,8 @@ TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]
   CHECK(in_us(calibrated_estimate(round_device(), g, {plain, engine}), "launch") == 2.0);
 }
 
-TEST_CASE("narrow weights were measured on A100 alone, and a prediction says so", "[calibrated]") {
+TEST_CASE("low-precision weights were measured on A100 only, and a prediction says so",
+          "[calibrated]") {
   const pm::gemm g{.m = 16,
                    .n = 8192,
                    .k = 8192,
@@ -313,7 +316,7 @@ TEST_CASE("cold, it is never below the bound", "[calibrated]") {
   }
 }
 
-TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibrated]") {
+TEST_CASE("every machine has a profile, and a transferred one is no more certain", "[calibrated]") {
   using namespace pm::catalog;
   CHECK(machine_profile_of(h100_sxm).from->how == pm::basis::measured);
   CHECK(measured_machine_of(h100_pcie) == nullptr);
@@ -514,14 +517,15 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
   }
 }
 
-TEST_CASE("a library of streaming kernels refuses each number that none has", "[calibrated]") {
+TEST_CASE("a library of element-wise kernels refuses each number that none has", "[calibrated]") {
   perfmodel_test::refuses_each_field(
       pm::memory_bound_kernels{}, [](const auto& x) { require_valid(x); },
       {"kernel_time", "element_cycles", "lookup_cycles", "serial_lookup_time"});
 }
 
-TEST_CASE("a profile is looked at whole: large numbers pass, and a range may not reach below 0",
-          "[calibrated]") {
+TEST_CASE(
+    "a profile is looked at whole: large numbers are accepted, and a range may not reach below 0",
+    "[calibrated]") {
   pm::machine_parameters fast = plain;
   fast.operand_bandwidth = pm::bandwidth<>::from_value(1e25);
   CHECK(refusal([&] { require_valid(fast); }) == "nothing refused");

@@ -144,7 +144,7 @@ TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]"
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(3.0 + 2 * 3.2768, 1e-12));
 }
 
-TEST_CASE("many tiles run in waves and are not split", "[calibrated]") {
+TEST_CASE("many tiles run in tile waves and are not split", "[calibrated]") {
   // 800 tiles on 100 SMs: 8 waves of one block each, no metadata above 500 sequences.
   const pm::attention_decode w{
       .batch = 800, .context = 100, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
@@ -290,7 +290,7 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
   CHECK_THAT(us(ask().terms["tiles"]), WithinRel(5 * all, 1e-12));
 }
 
-TEST_CASE("rows of tiles see whole steps of keys, and one row of tiles whole waves",
+TEST_CASE("rows of tiles see whole steps of keys, and one row of tiles whole tile waves",
           "[calibrated]") {
   const auto tiles = [](double batch, double tokens, double keys) {
     pm::attention_kernels k = round_kernels;
@@ -352,7 +352,7 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
             .terms.find("splits") == nullptr);
 }
 
-TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
+TEST_CASE("exponentials concurrent with the tensor cores hide in part", "[calibrated]") {
   pm::attention_kernels k = round_kernels;
   k.overlaps_exponential = true;
   const pm::attention_prefill w{
@@ -451,7 +451,7 @@ TEST_CASE("grouped GEMMs as TensorRT-LLM's launcher runs them, by hand", "[calib
   CHECK_THAT(products(), WithinRel(held(8192, 1024) + held(1024, 4096), 1e-12));
 }
 
-TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
+TEST_CASE("experts by untuned tiles, by hand", "[calibrated]") {
   // 16 experts of 1,024 x 192, 2 tokens each of 16: few. 16 x 12 tiles of 16 x 32 up, 16 x 32 down, on 100 SMs.
   pm::moe_ffn x{.tokens = 16, .hidden = 1024, .intermediate = 192, .experts = 16, .top_k = 2};
   pm::machine_parameters machine{.dram_share = 0.5};
@@ -659,7 +659,7 @@ TEST_CASE("prediction and bound: the calibrated time is never below the roofline
   }
 }
 
-TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
+TEST_CASE("uncomputable input is refused by name", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
   pm::accelerator a = round_device();

@@ -284,7 +284,7 @@ TEST_CASE("a measured machine with a quicker link is not slower for it", "[calib
   }
 }
 
-TEST_CASE("links are lent by generation and clock", "[calibrated][catalog]") {
+TEST_CASE("links are transferred by generation and clock", "[calibrated][catalog]") {
   namespace catalog = pm::catalog;
   using Profile = pm::collective_profile;
   const auto lender = [](const pm::accelerator& a) { return &catalog::nearest_collectives(a); };
@@ -370,7 +370,7 @@ TEST_CASE("two fabrics", "[calibrated]") {
   CHECK_FALSE(pm::hierarchical_time(h, sum).feasible);
 }
 
-TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
+TEST_CASE("two fabrics with waiting steps, by hand", "[calibrated]") {
   // 4 nodes of 8 at 400 and 50 GB/s; a step waits 1 us inside and 5 us between.
   const pm::hierarchy h{
       .inside = {.kind = pm::link_kind::nvlink, .bandwidth = 400.0 * pm::GB_per_s, .ranks = 8},

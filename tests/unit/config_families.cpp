@@ -148,7 +148,7 @@ TEST_CASE("parameters of other families are as published", "[models]") {
 }
 
 // Files written from the models' public cards, with the counts that the cards or the checkpoints state.
-TEST_CASE("families whose fields have other names, or are in groups", "[models]") {
+TEST_CASE("families with fields of other names, or in groups", "[models]") {
   std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/config_families.json");
   REQUIRE(file);
   for (const json& row : json::parse(file)) {

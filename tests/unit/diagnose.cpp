@@ -152,7 +152,7 @@ TEST_CASE("diagnose: each signature has its cause") {
   }
 }
 
-TEST_CASE("diagnose: prompts above the ridge are bound by compute") {
+TEST_CASE("diagnose: prefill above the ridge is bound by compute") {
   // 8192 tokens of 8B: 2 x 7.5e9 x 8192 FLOP and more, 132 ms at the peak of 989 TFLOP/s.
   const pm::deployment one{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   const pm::diagnosis d = pm::diagnose(one, {.prefill_tokens = 8192}, pass(200));

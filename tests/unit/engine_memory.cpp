@@ -59,7 +59,7 @@ TEST_CASE("engine_memory: the widest layer or the sampler, by hand") {
   }
 }
 
-TEST_CASE("engine_memory: experts hold a token's copies, on the way in and out") {
+TEST_CASE("engine_memory: experts hold a token's dispatch and combine buffers") {
   // Mixtral over 2 ranks: 2 copies of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
   pm::deployment d{.device = cat::l40s, .model = cat::mixtral_8x7b, .layout = {.tensor = 2}};
   d.limits = {32768, 1};
@@ -128,7 +128,9 @@ TEST_CASE("engine_memory: SGLang's share of the memory, as its server computes i
   CHECK(memory_budget_of(d).utilization == 0.0);
 }
 
-TEST_CASE("engine_memory: TensorRT-LLM takes nine tenths of what weights and passes leave") {
+TEST_CASE(
+    "engine_memory: TensorRT-LLM takes nine tenths of the memory that weights and activations "
+    "leave") {
   const auto b = memory_budget_of(llama_over(8, engine::trtllm));
   CHECK(near(kv_bytes_available(b), 0.9 * (b.capacity - b.weights - b.activations - b.runtime)));
 }

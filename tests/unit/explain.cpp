@@ -37,7 +37,7 @@ TEST_CASE("explain: a roofline reads as on paper") {
   CHECK(brief.find(d.steps.back().formula + " = 40.07 us") != std::string::npos);
 }
 
-TEST_CASE("explain: the last line is the answer, and every fact has its source") {
+TEST_CASE("explain: the last line is the result, and every fact has its source") {
   pm::trace t;
   const pm::deployment llama{
       .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
@@ -202,7 +202,7 @@ TEST_CASE(
   CHECK(d.steps[1].uses == std::vector<std::size_t>{0});
 }
 
-TEST_CASE("explain: steps of one name are called after the part that they alone belong to") {
+TEST_CASE("explain: steps of one name are called after the one part that they belong to") {
   pm::trace t;
   const auto a = pm::traced::input(t, 2, "a"), b = pm::traced::input(t, 3, "b");
   const auto pass = [&](const char* name, const pm::traced& n) {

@@ -170,7 +170,7 @@ TEST_CASE("the example's config.json is Llama 3.1 70B") {
   CHECK(pm::from_config(config("llama_3_1_70b")).model.name.view() == "LlamaForCausalLM");
 }
 
-TEST_CASE("multimodal files: the text part alone is read") {
+TEST_CASE("multimodal files: only the text part is read") {
   auto expected = catalog::mistral_small_3_24b;
   expected.name = "x";
   expected.max_context = 131072;

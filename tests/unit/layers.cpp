@@ -185,7 +185,7 @@ TEST_CASE("layers: Kimi Delta Attention decays every dimension of a key") {
   CHECK(mixing(kimi_linear_48b, 1e5) == 7 * 1e5 * 32 * 640);
 }
 
-TEST_CASE("layers: Mamba-2 has no feed-forward beside it, and 12.06e6 elements of state") {
+TEST_CASE("layers: Mamba-2 has no separate feed-forward, and 12.06e6 elements of state") {
   const double h = 2688, inner = 64 * 64, bc = 2 * 8 * 128;
   CHECK(nemotron_recurrence.weights(h) == h * (2 * inner + bc + 64) + inner * h);
   // Convolution of 4 with a bias, three numbers a head, a norm.
@@ -241,7 +241,7 @@ TEST_CASE("layers: experts on a latent are reached through two projections") {
   CHECK(e.router_weights(h) == 512 * h);
 }
 
-TEST_CASE("layers: of equal mixers and feed-forwards the number alone is kept") {
+TEST_CASE("layers: equal mixers and feed-forwards are stored once with their number") {
   constexpr pm::layer_list list{{3, deepseek_v3_2_attention, pm::dense_shape{18432}},
                                 {58, deepseek_v3_2_attention, kimi_experts}};
   static_assert(list.count == 61);
@@ -315,7 +315,7 @@ TEST_CASE("layers: every number is lifted and traced by the name of its kind and
                                         "model.layers.mixers.1.shape.rope_dim"});
 }
 
-TEST_CASE("layers: RWKV-7 has vectors beside its matrices, fifteen of them") {
+TEST_CASE("layers: RWKV-7 has fifteen vectors in addition to its matrices") {
   const pm::recurrent_shape x{.kind = pm::recurrence::rwkv7,
                               .key_heads = 4,
                               .value_heads = 4,

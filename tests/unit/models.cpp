@@ -158,7 +158,7 @@ TEST_CASE("a catalogue model is stored as its maker publishes it, and deployed s
   CHECK(catalog::llama_3_70b.stored.linear.bits() == 16.0);
 }
 
-TEST_CASE("weights: a quantised part beside parts at 16 bits") {
+TEST_CASE("weights: a quantised part and parts at 16 bits") {
   const auto mxfp4 = pm::weight_storage(pm::bf16, pm::storage_format(pm::fp4, 32, 8), pm::bf16);
   // Model card, table 1: checkpoints of 60.8 and 12.8 GiB.
   CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() / GiB,

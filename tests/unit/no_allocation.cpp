@@ -68,7 +68,7 @@ TEST_CASE("operator new is counted") {
         }) == 1);
 }
 
-TEST_CASE("serving: no answer allocates, nor its percentiles") {
+TEST_CASE("serving: no result allocates, nor its percentiles") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
     const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm, e);
     for (const pm::transformer* model :

@@ -54,7 +54,7 @@ TEST_CASE("linear_recurrence: chunks of one token do what decoding them one by o
         100 * (demand_of(token).dram.written.value() - states));
 }
 
-TEST_CASE("linear_recurrence: a prompt goes in chunks whose tokens see each other") {
+TEST_CASE("linear_recurrence: a prefill goes in chunks of tokens that see each other") {
   // 6 x 128 x 128 + 64 x (3 x 128 + 2 x 128) = 98,304 + 40,960, which counts the causal half of the
   // squares 64 x 64; all of them would be 98,304 + 81,920, some 180 thousand.
   const double each = demand_of(prompt(6400, 64)).matrix_flop.value() / (6400 * 32);

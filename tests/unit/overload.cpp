@@ -145,7 +145,7 @@ TEST_CASE("overload: advice compares sustainable rates, by hand") {
   CHECK(near(saved.gain, 1.37 / (1.37 - 0.127)));
 }
 
-TEST_CASE("overload: the best changes together, by hand") {
+TEST_CASE("overload: the best combination of changes, by hand") {
   const pm::advice a = pm::advise(service(2.5), by_hand);
   REQUIRE(a.current_rate);
   CHECK(near(a.current_rate->value(), 2.0, 2e-6));

@@ -75,7 +75,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
              512 * cost(p), 1e-9));
 }
 
-TEST_CASE("plan of two kinds of chip: dearer ones for prompts change nothing") {
+TEST_CASE("plan of two kinds of chip: dearer ones for prefill change nothing") {
   const auto alone = pm::plan(request(cat::mi300x, {}), measured);
   const auto r = pm::plan(request(cat::mi300x, {cat::h100_sxm}), measured);
   REQUIRE(alone.best);
@@ -85,7 +85,7 @@ TEST_CASE("plan of two kinds of chip: dearer ones for prompts change nothing") {
   CHECK(r.frontier[0].serving.itl == alone.frontier[0].serving.itl);
 }
 
-TEST_CASE("plan of two kinds of chip: each point is what serving answers of its pools", "[long]") {
+TEST_CASE("plan of two kinds of chip: each point is serving's result for its pools", "[long]") {
   int mixed = 0;
   const struct {
     const pm::accelerator &answers, &prompts;

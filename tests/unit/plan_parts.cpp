@@ -96,7 +96,7 @@ TEST_CASE("plan parts: three chunk budgets, each a fourth of the next") {
   CHECK(budgets[0] == budgets[1] / 4);
 }
 
-TEST_CASE("plan parts: every count of copies to 64, then eight in each octave") {
+TEST_CASE("plan parts: every number of replicas to 64, then eight in each octave") {
   const std::vector<int> all = pm::detail::counts_up_to(256);
   REQUIRE(all.size() == 64 + 8 + 8);
   CHECK(all[63] == 64);
@@ -169,7 +169,7 @@ TEST_CASE("plan parts: the Pareto front of random points is what no other point 
   }
 }
 
-TEST_CASE("plan parts: of one reason the nearest miss is kept, and all are counted") {
+TEST_CASE("plan parts: the nearest miss of each reason is reported, and all are counted") {
   std::vector<pm::plan_rejection> all;
   const pm::plan_precision bf16{"bf16"};
   const auto note = [&](double needed, double available, int tensor) {
@@ -392,7 +392,7 @@ TEST_CASE(
   CHECK(pools_of_two(1.0, 2) == tried{{1, 1}, {2, 1}, {2, 2}});
 }
 
-TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their whole answers") {
+TEST_CASE("plan parts: in an open loop a pool decodes as many as fit with their whole outputs") {
   pm::plan_request q = pooled(1);
   q.load.output_tokens = 4096;
   q.load.arrivals = pm::open_loop{1.0 * pm::request / pm::second};
@@ -405,7 +405,7 @@ TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their 
       [&](const pm::disaggregated&, double limit, const auto&) { CHECK(limit == fit); });
 }
 
-TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
+TEST_CASE("plan parts: prefill pools are those on the Pareto front of cost and time") {
   const pm::plan_request q = pooled(64);
   const stated_pools serve;
   const auto able = tensor_parallel_deployments(q, {1, 2, 4, 2});

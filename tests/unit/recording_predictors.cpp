@@ -197,7 +197,7 @@ TEST_CASE("compare: a warp waits for the slowest of its loads") {
   CHECK_THAT(round({in_l2}), WithinRel(600e-9, 1e-6));
 }
 
-TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
+TEST_CASE("compare: a fused chain issues instructions in addition to its traffic") {
   // 1 GB at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a second.
   constexpr double rate = 132 * 128 * 1.98e9;
   const auto chain = [](double instructions) {
@@ -565,7 +565,7 @@ TEST_CASE("compare: every quantity has a rule to be read, and a tolerance if it 
   }
 }
 
-TEST_CASE("compare: what cannot be predicted says so, and does not stop the rest") {
+TEST_CASE("compare: an unpredictable point says so, and does not stop the rest") {
   pv::recorded r = recording_of("gemm_sweep", {{"gemm_time",
                                                 "s",
                                                 {{"m", 1},

@@ -78,7 +78,7 @@ TEST_CASE("the derated policy divides by its efficiencies and adds its launches"
   CHECK(e.time / 10.05_ms > 1 - 1e-12);
 }
 
-TEST_CASE("the roofline refuses what it cannot answer") {
+TEST_CASE("the roofline refuses infeasible input") {
   CHECK_THAT(refusal([] { (void)pm::roofline(machine(), pm::gemm{.m = 0, .n = 8, .k = 8}); }),
              ContainsSubstring("PM-E010: gemm.m is 0; allowed: 1 or more"));
   CHECK_THAT(refusal([] {

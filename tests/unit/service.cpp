@@ -132,7 +132,7 @@ TEST_CASE("latency: normal quantiles of a printed table") {
     CHECK(std::fabs(pm::detail::normal_quantile(share) - z) < 5e-4);
 }
 
-TEST_CASE("service: one request alone is its prompt and its decode steps") {
+TEST_CASE("service: one unloaded request is its prefill and its decode steps") {
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
     auto t = terms(kind, 101);
@@ -144,7 +144,7 @@ TEST_CASE("service: one request alone is its prompt and its decode steps") {
   }
 }
 
-TEST_CASE("service: a request meets the prompts of all others while it decodes") {
+TEST_CASE("service: a request has the prefill interference of all others while it decodes") {
   // Prefill first, no prompt beside another: 9 others stop 1000 gaps for 40 ms each.
   auto apart = passes;
   apart.prefills_per_step = 1;
@@ -157,7 +157,7 @@ TEST_CASE("service: a request meets the prompts of all others while it decodes")
   CHECK(ten.itl.quantile(0.999) >= 50 * pm::ms);  // 0.9 % of the gaps have a prompt
 }
 
-TEST_CASE("service: the first wave of a run is served one after the other") {
+TEST_CASE("service: the initial burst of a run is served one after the other") {
   // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on average.
   auto apart = passes;
   apart.prefills_per_step = 1;
@@ -211,7 +211,7 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
   }
 }
 
-TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts wait") {
+TEST_CASE("service: a chunk budget that cannot keep up is full, and its prefills wait") {
   // 100 sequences of 10 gaps, each prompt takes 2 full iterations: 200 iterations a round.
   auto chunks = passes;
   chunks.prefills_per_step = 1;
@@ -272,7 +272,7 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   CHECK(near(one.decode_stall, s(later_by(1))));
 }
 
-TEST_CASE("service: static batches wait for the longest answer") {
+TEST_CASE("service: static batches wait for the longest output") {
   auto t = terms(pm::scheduling::static_batches, 101);
   t.output_cv = 0.2;
   const auto even =
@@ -283,7 +283,7 @@ TEST_CASE("service: static batches wait for the longest answer") {
              0.2 * std::sqrt(2 * std::log(16.0)) * pm::second, 1e-6));
 }
 
-TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
+TEST_CASE("service: 64k prefills in chunks of 2048 do not stop the others") {
   // What chunking buys: the 99th percentile of the gaps, for a longer wait of the prompt.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_70b, .layout = {.tensor = 8}};
   const pm::derated calibration{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
@@ -313,7 +313,7 @@ TEST_CASE("service: half a prompt found in the cache is half a prompt to compute
         "PM-E010: prefix_hit is 1; allowed: 0 to 0.999: the last token is always computed");
 }
 
-TEST_CASE("service: arrivals faster than a full service answers them say which rate would do") {
+TEST_CASE("service: arrivals beyond the capacity of a full service report the sustainable rate") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
   const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 1024, .output_tokens = 256};

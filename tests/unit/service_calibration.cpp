@@ -245,7 +245,7 @@ TEST_CASE("service calibration: a run over more ranks than the fabric joins coun
   CHECK(found.posterior.shift[at(step_time_factor)] > 0.0);
 }
 
-TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
+TEST_CASE("service calibration: parameters that one load cannot identify", "[calibrated]") {
   // One batch size: time of a sequence and of a pass act alike on the time per token.
   pm::service_residual_sigma wide{
       .of = {0.0, 5e-3, 500e-6, 0.0, 0.0, 0.0}, .token_noise = 0.01, .first_token_noise = 0.5};

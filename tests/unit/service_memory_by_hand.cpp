@@ -144,7 +144,7 @@ TEST_CASE("memory by hand: a prefix that the host has comes over its link first"
   CHECK_FALSE(over.estimate.feasible);
 }
 
-TEST_CASE("memory by hand: an answer is no longer than itself, whatever is sent first") {
+TEST_CASE("memory by hand: an output is no longer than itself, whatever is sent first") {
   pm::service_load l{.input_tokens = 100, .output_tokens = 5, .arrivals = pm::closed_loop{1}};
   l.stream_interval = 50;
   const pm::service_terms none;

@@ -107,8 +107,7 @@ TEST_CASE("models as people have them are read, and have their published size",
   }
 }
 
-TEST_CASE("models as people have them are answered by a pass, a capacity and a plan",
-          "[models][shared]") {
+TEST_CASE("users' models have a step, a capacity and a plan", "[models][shared]") {
   const std::filesystem::path folder = perfmodel_test::shared_folder("configs");
   const auto calibration = pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
   for (const published_size& size : sizes) {

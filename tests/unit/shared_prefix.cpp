@@ -112,7 +112,7 @@ TEST_CASE("shared prefix: what a load finds where it does not say") {
   CHECK(pm::serving_bound(d, l).e2e == pm::serving_bound(d, said).e2e);
 }
 
-TEST_CASE("shared prefix: in a bound, with drafts, in pools and in a plan") {
+TEST_CASE("shared prefix: in a bound, with speculation, in pools and in a plan") {
   const pm::deployment d = small_cache(pm::engine::trtllm);
   const pm::service_load apart = chat(256, 0), l = chat(256, 1);
   const double more = pm::kv_capacity(d, l.shared, 1280).sequences;

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstdint>
 #include <perfmodel/laws/queueing.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 #include <support/near.hpp>
 
 namespace unit_simulator {
@@ -56,7 +56,7 @@ outcome busy_run(sim::scheduling kind, sim::eviction evict, std::uint64_t seed) 
 
 }  // namespace
 
-TEST_CASE("simulator: decodes first, then prompts up to the budget, by hand") {
+TEST_CASE("simulator: decodes first, then prefills up to the budget, by hand") {
   // 0.0-2.0  A 6, B 4 of 8    A's first token
   // 2.0-3.6  A, B 4, C 2      B's and C's first
   // 3.6-4.6  A, B
@@ -72,7 +72,7 @@ TEST_CASE("simulator: decodes first, then prompts up to the budget, by hand") {
   check_request(sim::simulate(three_requests(), s, seconds_of(0.5)).requests[2], 1.5, 3.6, 3.6);
 }
 
-TEST_CASE("simulator: whole prompts beside decodes, by hand") {
+TEST_CASE("simulator: whole prefills in a decode batch, by hand") {
   // 0.0-1.6  A 6             A's first token; B's 8 tokens do not fit beside 6
   // 1.6-3.4  A, B 8          B's first; 1 left, C does not fit
   // 3.4-4.6  A, B, C 2       all done
@@ -87,7 +87,7 @@ TEST_CASE("simulator: whole prompts beside decodes, by hand") {
   check_request(sim::simulate(long_prompt, s, seconds_of()).requests[0], 0, 3.3, 4.3);
 }
 
-TEST_CASE("simulator: prompts first, by hand") {
+TEST_CASE("simulator: prefills first, by hand") {
   // 0.0-2.0  A 6, B 4 of 8   A's first token
   // 2.0-3.6  B 4, C 2        B's and C's first; A waits
   // 3.6-4.6  A, B            B done
@@ -233,7 +233,7 @@ TEST_CASE("simulator: one at a time is the queue of Pollaczek and Khinchine", "[
   }
 }
 
-TEST_CASE("simulator: Little's law, no gap lost, and the same again from the same seed") {
+TEST_CASE("simulator: Little's law, no ITL lost, and the same again from the same seed") {
   for (const auto kind :
        {sim::scheduling::mixed, sim::scheduling::prefill_first, sim::scheduling::static_batch}) {
     for (const auto evict : {sim::eviction::recompute, sim::eviction::swap}) {
@@ -295,7 +295,9 @@ TEST_CASE("simulator: every token computed once, unless it was evicted") {
   }
 }
 
-TEST_CASE("simulator: lengths and gaps have the mean and the spread that they are asked for") {
+TEST_CASE(
+    "simulator: lengths and interarrival times have the mean and the coefficient of variation that "
+    "they are asked for") {
   random_numbers r(7);
   CHECK(near(sim::sample({4, 1, 2}).at(0.75), 3.0));
   const auto moments = [](const std::vector<double>& x) {

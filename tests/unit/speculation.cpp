@@ -36,7 +36,7 @@ pm::service_load load(double concurrency, double output = 512) {
 
 }  // namespace
 
-TEST_CASE("speculation: a round is the passes of its drafter and one that checks all tokens") {
+TEST_CASE("speculation: a round is the steps of its drafter and one that verifies all tokens") {
   const auto d = on_h100(cat::llama_3_70b);
   for (const double batch : {1.0, 40.0}) {
     const auto step = [&](const pm::deployment& x, double tokens) {
@@ -137,7 +137,8 @@ TEST_CASE("speculation: pays less as the batch grows, and again as contexts do")
         0);
 }
 
-TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose tokens come together") {
+TEST_CASE(
+    "speculation: an unloaded request is a prefill and its rounds, with a round's tokens at once") {
   const auto d = on_h100(cat::llama_3_70b);
   const auto s = drafted_by(pm::drafter::lookup);
   const auto served = pm::serving(d, load(1), s, policy);

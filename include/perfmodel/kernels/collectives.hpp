@@ -184,7 +184,7 @@ struct basic_calibrated_collectives {
 
   /// Visits lines (latency + bytes x time per byte) of which the least is the price of a message of
   /// any size. False if the schedule runs outside captured graphs, which has no such lines.
-  /// Test: tests/property/kept_passes.cpp compares the lines with `price`.
+  /// Test: tests/property/memoised_steps.cpp compares the lines with `price`.
   template <class Add>
   constexpr bool visit_cost_pieces(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                    const Add& add) const {

@@ -1,4 +1,4 @@
-// Services whose token budget is what binds: passes full of prompts and answers, against simulations.
+// Services limited by their token budget: full steps of prefill and decode tokens, against simulations.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -7,10 +7,10 @@
 #include <perfmodel/serving.hpp>
 #include <simulator/simulate.hpp>
 
-#include "simulator/passes.hpp"
+#include "simulator/step_times.hpp"
 #include "support/near.hpp"
 
-namespace property_full_passes {
+namespace property_full_steps {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -118,4 +118,4 @@ TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
   }
 }
 
-}  // namespace property_full_passes
+}  // namespace property_full_steps

@@ -1,4 +1,4 @@
-// Evictions in a service whose answers outgrow its cache: by hand, and as the simulator has them.
+// Preemption in a service with outputs that outgrow its KV cache: by hand, and against the simulator.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/explain/plan_review.hpp>
@@ -13,7 +13,7 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
-namespace unit_evictions {
+namespace unit_preempted_services {
 
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
@@ -83,7 +83,7 @@ TEST_CASE("evictions: by hand") {
   CHECK(near(s.itl.mean().value(), 0.1 + (2 * 1 + 3.6) / 100));
 }
 
-TEST_CASE("evictions: none but where answers outgrow the cache, and a load says how") {
+TEST_CASE("preemption: only where outputs outgrow the cache, and a load says how") {
   const auto said = crowd(1000, 1000, pm::preemption::recompute, 0.5);
   auto unsaid = said;
   unsaid.preemption_mode.reset();
@@ -203,7 +203,8 @@ TEST_CASE("evictions: in a plan") {
 }
 
 TEST_CASE(
-    "evictions: points of a plan with drafts or pools let in no more than fit, and have none") {
+    "preemption: points of a plan with speculation or pools admit no more than fit, and have "
+    "none") {
   pm::plan_request q = crowded_plan(2);
   q.speculations = {{.acceptance = {0.8}}};
   q.pools.emplace();
@@ -240,4 +241,4 @@ TEST_CASE("scalars: evictions") {
       2.0, 1.0, 30.0, 0.1, 1.0);
 }
 
-}  // namespace unit_evictions
+}  // namespace unit_preempted_services

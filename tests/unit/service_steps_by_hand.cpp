@@ -1,4 +1,4 @@
-// Services whose passes take given times: prompts in chunks, the bound of a service, and pools, each by hand.
+// Services with engine steps of given times: chunked prefill, the bound of a service, and pools, each by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -9,7 +9,7 @@
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"
 
-namespace unit_service_passes_by_hand {
+namespace unit_service_steps_by_hand {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -49,7 +49,7 @@ pm::estimate pass_of(const pm::iteration& i) {
 
 }  // namespace
 
-TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
+TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
   // 600 tokens in chunks of 250: 2.4 full ones, three in all; their mean begins behind 400 + 175.
   const double cached = 575;
   for (const auto kind : {scheduling::prefill_first, scheduling::mixed_chunks}) {
@@ -83,7 +83,7 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
   }
 }
 
-TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and who keeps it full") {
+TEST_CASE("steps by hand: the budget that decoding leaves, and the load that fills it") {
   const auto d = of_groups(2, 2);
   auto l = load(300);
   CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
@@ -101,7 +101,7 @@ TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and w
   CHECK(near(pm::detail::largest_decode_batch(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
 }
 
-TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
+TEST_CASE("bound by hand: a run that decodes in steps with other requests' chunks") {
   const auto d = of_groups(2, 1);
   const auto s = pm::detail::steady_state(d, load(250), pass_of);
   // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200 tokens. Of the 102
@@ -122,7 +122,7 @@ TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
 }
 
 TEST_CASE(
-    "bound by hand: arrivals, and more of them than a pipeline's prompts or places let through") {
+    "bound by hand: arrivals, and more of them than a pipeline's prefills or batch slots admit") {
   const auto d = of_groups(2, 3);
   auto l = load(250);
   const auto at = [&](double rate) {
@@ -150,7 +150,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "service by hand: whole requests vary with their first token and their answer, as a "
+    "service by hand: whole requests vary with their TTFT and their output length, as a "
     "lognormal") {
   pm::serving_estimate s;
   s.ttft = 6.0 * pm::second;
@@ -228,7 +228,7 @@ void check_part(const pm::latency_distribution& times, std::size_t i, double wei
 
 }  // namespace
 
-TEST_CASE("pools by hand: a run, whose first prompts come at once") {
+TEST_CASE("pools by hand: a run with an initial burst of prefills") {
   two_pools x;
   for (const double output : {101.0, 41.0}) {
     for (const bool starts : {false, true}) {
@@ -282,7 +282,7 @@ TEST_CASE("pools by hand: places that are all taken, and the rate that they let 
   CHECK(near(b.throughput.value() * b.e2e.value(), 24, 1e-6));
 }
 
-TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a place") {
+TEST_CASE("pools by hand: arrivals queue behind prefills and for a batch slot") {
   two_pools x;
   x.l.batch_limit = 6;
   x.l.input_cv = 0.5;
@@ -329,4 +329,4 @@ TEST_CASE("pools by hand: a budget of one prompt and a half") {
   CHECK(near(s.prefill_utilisation, s.throughput.value() * 0.170 / 1.5 / 2, 1e-9));
 }
 
-}  // namespace unit_service_passes_by_hand
+}  // namespace unit_service_steps_by_hand
