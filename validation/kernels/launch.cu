@@ -9,7 +9,7 @@
 //   until the whole chain is in the queue delays its start (queue_filled says whether it did). Host
 //   time per kernel is what the launching thread spends before the call returns. With a
 //   synchronisation after each kernel the two are one, measured on the CPU's clock.
-// Tests: launch.hpp: a step of many small kernels takes the longer of device time and host time,
+// Tests: launch.hpp: a step of many short kernels takes the longer of device time and host time,
 //   and a graph turns n launches of the host into one.
 #include <chrono>
 #include <cstdint>

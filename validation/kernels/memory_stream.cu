@@ -1,4 +1,4 @@
-// Memory stream: bandwidth of streaming kernels, by working set.
+// Memory stream: bandwidth of read, write, copy and triad kernels, by working set.
 //
 // Measures: the time of read, write, copy and triad (d = a + s b) over working sets of 64 KB to 8
 //   GB. Cold: the kernels rotate through buffers that exceed five L2s in all. Warm: they repeat on

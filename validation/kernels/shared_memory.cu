@@ -34,9 +34,9 @@ __device__ unsigned word_of(pattern p, int lane, int read, int stride) {
   return 0;
 }
 
-/// Reads `rounds` x reads_at_once words a thread. An SM has four issue slots for each pass of its
-/// shared memory, and addresses that move from round to round would take more than those. So they
-/// stay, and the words are volatile: each read is made, and by itself.
+/// Reads `rounds` x reads_at_once words per thread. An SM has four issue slots for each wavefront
+/// of its shared memory; addresses that move from round to round would take more than those. So the
+/// addresses are fixed, and the words volatile, so that no read is merged or dropped.
 template <pattern P>
 __global__ void __launch_bounds__(threads)
     read_kernel(const float* fill, int rounds, int stride, float* sums) {

@@ -29,7 +29,7 @@ namespace {
 constexpr int most_draft = 16, most_threads = 256;
 constexpr std::uint32_t logit_seed = 31, noise_seed = 32, uniform_seed = 33;
 
-/// A block a pass. emitted[pass][most_draft + 1], counts[pass].
+/// One block per speculation round. emitted[pass][most_draft + 1], counts[pass].
 __global__ void __launch_bounds__(most_threads)
     pass_kernel(pv::token_distributions d, int draft_length, std::uint32_t seed,
                 pv::sampling_faults faults, int* __restrict__ emitted, int* __restrict__ counts) {

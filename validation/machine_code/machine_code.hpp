@@ -140,7 +140,7 @@ inline void read_image(std::string_view image, std::vector<kernel_code>& out) {
 
 /// Every kernel in a file that holds device code uncompressed (nvcc --no-compress): a cubin, or a
 /// program, once for each architecture that it was built for. Errors: none; what is not device code
-/// is passed over.
+/// is skipped.
 inline std::vector<kernel_code> kernels_of(std::string_view file) {
   using namespace std::string_view_literals;
   constexpr std::string_view magic =

@@ -19,7 +19,7 @@ struct softmax_state {
 
 /// Raises the running maximum to `above`, which is no lower, and rescales the sum. Returns the
 /// factor by which the caller rescales its weighted sums.
-/// Test: the state and a weighted sum equal those of one pass over all scores.
+/// Test: the state and a weighted sum equal those computed over all scores at once.
 PERFMODEL_HOST_DEVICE inline float raise_maximum(softmax_state& state, float above) {
   const float by = exp2f(state.maximum - above);
   state.maximum = above;
