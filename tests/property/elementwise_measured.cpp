@@ -1,5 +1,6 @@
-// Streaming kernels against what others measured: small kernels over the same tensors again and again, and the
-// element-wise operators of real models. The limits are a little above what docs/laws/calibrated_elementwise.md says.
+// Streaming kernels against what others measured: small kernels over the same tensors again and
+// again, and the element-wise operators of real models. The limits are a little above what
+// docs/laws/calibrated_elementwise.md says.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>

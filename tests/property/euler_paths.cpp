@@ -1,5 +1,6 @@
-// Euler's theorem, and partials against central differences, for the laws of data paths, schedules and cycles.
-// Laws of whole numbers alone have no slope: sectors, bank conflicts, shuffles, tensor memory, bulk copies.
+// Euler's theorem, and partials against central differences, for the laws of data paths, schedules
+// and cycles. Laws of whole numbers only have no slope: sectors, bank conflicts, shuffles, tensor
+// memory, TMA transfers.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/laws/kv_cache.hpp>

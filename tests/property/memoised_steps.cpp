@@ -21,7 +21,7 @@ using perfmodel_test::whole;
 
 namespace {
 
-/// A calibration that keeps nothing, and whose links are asked for their price.
+/// A calibration without a memo, with links that are asked for their price.
 struct forgetful : private pm::calibrated {
   using hooks = pm::policy_hooks<forgetful, pm::policy_hook::estimate, pm::policy_hook::time,
                                  pm::policy_hook::mixed_attention_time,
@@ -88,7 +88,7 @@ pm::iteration random_iteration(random_numbers& x) {
   return i;
 }
 
-/// Of a few passes asked again and again, the number whose times differ.
+/// Number of steps, among a few that are repeated, with a different time.
 long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated& c) {
   const forgetful plain(c);
   pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> kept{d, c, c};

@@ -35,7 +35,7 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
   if (random.uniform() < 0.3) q.load.prefix_hit = random.uniform(0.0, 0.9);
   if (random.uniform() < 0.6) {
     q.pools = pm::plan_pools{.first_token_from_decode = random.uniform() < 0.5};
-    // Where a decoding step has to be nearly as quick as one without prompts, pools are worth it.
+    // With an ITL target close to the time of a step without prefill, pools pay.
     q.targets.itl = pm::latency_target{random.log_uniform(0.005, 0.05) * pm::second, 0.99};
   } else {
     q.speculations = {{.by = pm::drafter::lookup,

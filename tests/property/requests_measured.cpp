@@ -1,4 +1,5 @@
-// Two runs of vLLM, request by request, played through the simulated engine with the calibrated step.
+// Two runs of vLLM, request by request, played through the simulated engine with the calibrated
+// step.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

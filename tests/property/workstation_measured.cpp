@@ -1,5 +1,5 @@
-// RTX PRO 6000's profile against the kernels of vLLM that others measured on it, and what GeForce takes of
-// it. The limits are a little above what docs/laws/calibrated_workstation.md says.
+// RTX PRO 6000's profile against the kernels of vLLM that others measured on it, and what GeForce
+// takes of it. The limits are a little above what docs/laws/calibrated_workstation.md says.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
@@ -139,8 +139,9 @@ TEST_CASE("a prefill chunk in a decode batch on RTX PRO 6000", "[calibrated][sha
 }
 
 TEST_CASE("tiles of a prefill chunk in a decode batch by hand", "[calibrated]") {
-  // 188 SMs: 64 rows of one head are one tile of two blocks of keys; four decodes of 128 keys and one head are
-  // four tiles of two steps. All run at once, and the prompt's half block more is the longest.
+  // 188 SMs: 64 rows of one head are one tile of two blocks of keys; four decodes of 128 keys and
+  // one head are four tiles of two steps. All run at once, and the prompt's half block more is the
+  // longest.
   const auto& p = catalog::mixed_attention_rtx_pro_6000;
   const pm::attention_prefill x{
       .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 192};
@@ -162,8 +163,8 @@ TEST_CASE("tiles of a prefill chunk in a decode batch by hand", "[calibrated]") 
   CHECK(pm::detail::key_reads(catalog::rtx_pro_6000, large) == 1.0);
 }
 
-// Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes little:
-// 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
+// Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes
+// little: 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
 TEST_CASE("a 4090 reads weights as fast as RTX PRO 6000's share says", "[calibrated][shared]") {
   const auto table = perfmodel_test::measured_table("llamacpp_xiongjiedai_public.csv");
   int rows = 0;

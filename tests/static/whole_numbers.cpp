@@ -59,7 +59,8 @@ static_assert(pm::peak_from_clock(132, 4096_FLOP, 1.83_GHz) ==
               pm::peak_from_clock(132.0, 4096_FLOP, 1.83_GHz));
 static_assert(pm::bandwidth_from_bus(5120, 5.2_GHz) == pm::bandwidth_from_bus(5120.0, 5.2_GHz));
 
-// Facts and layouts take an int variable in braces; a double member cannot (docs/troubleshooting.md).
+// Facts and layouts take an int variable in braces; a double member cannot
+// (docs/troubleshooting.md).
 constexpr pm::accelerator machine_of(int sms) {
   return {.name = "mine", .sms = sms};
 }
@@ -96,7 +97,7 @@ static_assert(pm::cost_per_token(4, 2.7_USD_per_h, 533 * pm::token_per_s) ==
               pm::cost_per_token(4.0, 2.7_USD_per_h, 533.0 * pm::token_per_s));
 static_assert(pm::end_to_end(500_ms, 40_ms, 200) == pm::end_to_end(500_ms, 40_ms, 200.0));
 
-// A double beside another scalar is of that scalar.
+// A double with another scalar becomes that scalar.
 using d1 = pm::dual<1>;
 static_assert(std::same_as<decltype(pm::contiguous_waste(d1(500.0), 4096)), d1>);
 static_assert(std::same_as<decltype(pm::contiguous_waste(500.0, d1(4096.0))), d1>);

@@ -137,7 +137,7 @@ pm::number_format format_of(const inputs<T>& in) {
   return format_called(in.word("format"));
 }
 
-/// States a fact, but for 0: the tables of the sweep have it where nobody states one.
+/// States a fact, unless it is 0: the tables of the sweep have 0 for a fact that is not stated.
 template <class Fact, class X>
 void state(Fact& fact, const X& x) {
   using pm::upper;

@@ -1,4 +1,4 @@
-// Verdicts on published numbers, and the slips behind wrong ones.
+// Verdicts on published numbers, and the likely errors behind wrong ones.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>

@@ -1,4 +1,4 @@
-// AMD's profiles: a product by hand, what is borrowed and from whom, and who is refused.
+// AMD's profiles: a GEMM by hand, transferred profiles and their sources, and refusals.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -13,7 +13,8 @@ namespace catalog = pm::catalog;
 using Catch::Matchers::WithinRel;
 
 TEST_CASE("a GEMM on MI300X by hand, in one tile wave of few columns", "[calibrated]") {
-  // One row, 304 tiles of 64 columns on 304 compute units: 16 rows of a matrix instruction are worked off.
+  // One row, 304 tiles of 64 columns on 304 compute units: 16 rows of a matrix instruction are
+  // worked off.
   const double n = 304.0 * 64.0, k = 1000.0, units = 304.0;
   const pm::machine_parameters& p = catalog::profile_mi300x.value;
   const double multiply = 2.0 * 16.0 * 64.0 / (p.matrix_share * 1307.4e12 / units);

@@ -1,4 +1,4 @@
-// Collectives: what is refused, what cannot be, and published numbers.
+// Collectives: refused and infeasible inputs, and published numbers.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>

@@ -1,4 +1,5 @@
-// Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint stores.
+// Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint
+// stores.
 #include <catch2/catch_test_macros.hpp>
 #include <nlohmann/json.hpp>
 #include <perfmodel/model/config/config_fields.hpp>
@@ -188,8 +189,8 @@ TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
     const auto e = pm::detail::encoder_of(pm::config_fields<json>(file, ""), 64.0);
     return e ? e->parameters : 0.0;
   };
-  // Three blocks of 4 x 10^2 for attention, two or three matrices of 10 x 40, norms of 4 x 10; patches of
-  // 4 x 4, seven positions; and three times four patches, joined, to as wide and to 64.
+  // Three blocks of 4 x 10^2 for attention, two or three matrices of 10 x 40, norms of 4 x 10;
+  // patches of 4 x 4, seven positions; and three times four patches, joined, to as wide and to 64.
   json seen = {{"depth", 3},
                {"hidden_size", 10},
                {"patch_size", 4},
@@ -202,7 +203,8 @@ TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
   CHECK(parameters({{"vision_config", seen}}) == 3 * (400 + 3 * 400 + 40) + rest);
   CHECK(parameters({{"vision_config", {{"depth", 1}, {"hidden_size", 1}}}}) ==
         4 + 2 * 4 + 4 + 3 * 14 * 14 + 1 + 64);
-  // Two layers of 4 x 10^2, 2 x 10 x 40 and biases, two convolutions of three over 5 bands and 10 channels.
+  // Two layers of 4 x 10^2, 2 x 10 x 40 and biases, two convolutions of three over 5 bands and 10
+  // channels.
   const json heard = {{"d_model", 10}, {"encoder_layers", 2}, {"num_mel_bins", 5}};
   const double sound = 2 * (400 + 800 + 9 * 10 + 40) + 3 * 10 * 5 + 3 * 10 * 10 + 10 * 64;
   CHECK(parameters({{"audio_config", heard}}) == sound);
@@ -221,7 +223,7 @@ TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left 
   CHECK(four(true) == 4 + (8 + 32 / 256.0) / 64);
   CHECK(quantised({{"quant_method", "modelopt"}, {"quant_algo", "FP8_PB_WO"}})
             .stored.attention.bits() == 8 + 32 / (128.0 * 128));
-  // Of 13 layers the middle, the last but one and the one at a third are looked at: two decide.
+  // Three of 13 layers are read, the middle, the last but one and the one at a third: two decide.
   const auto attention = [](const std::vector<int>& excluded) {
     json patterns = json::array();
     for (const int i : excluded)

@@ -1,4 +1,5 @@
-// Tiles, spills, accumulators, hot tables, narrow loads, bulk copies, selections, special functions, host copies, slices of a machine.
+// Tiles, spills, accumulators, hot tables, short loads, TMA transfers, selections, special
+// functions, host transfers, slices of a machine.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/accelerator.hpp>

@@ -1,4 +1,5 @@
-// The formats that a deployment runs in where it states none, and what the names of formats stand for.
+// The formats that a deployment runs in where it states none, and what the names of formats stand
+// for.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

@@ -125,7 +125,8 @@ TEST_CASE("element-wise kernels: one by hand") {
   CHECK_THAT(time(elementwise_kernel::rotary, x), WithinRel(2e-6 + bytes, 1e-5));
   CHECK_THAT(time(elementwise_kernel::residual, x), WithinRel(bytes, 1e-5));
   CHECK_THAT(time(elementwise_kernel::sampler, x), WithinRel(20e-6 + 3 * bytes, 1e-5));
-  // 2 cycles for each of 1e6 elements on 188 SMs at 2.43 GHz are 4.4 us: much more than their bytes.
+  // 2 cycles for each of 1e6 elements on 188 SMs at 2.43 GHz are 4.4 us: much more than their
+  // bytes.
   const pm::norm heads{.rows = 1e6 / 128, .width = 128};
   CHECK(time(elementwise_kernel::head_norm, heads) > 2e-6 + 2e6 / (188 * 2.43e9));
   CHECK(time(elementwise_kernel::head_norm, heads) < 2e-6 + 1.1 * 2e6 / (188 * 2.43e9));

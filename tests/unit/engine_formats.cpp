@@ -1,4 +1,4 @@
-// The arithmetic of engines beside quantised weights, against what their documents and sources say.
+// Operand formats of engines with quantised weights, against their documents and sources.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>

@@ -60,12 +60,13 @@ TEST_CASE("engine_memory: the widest layer or the sampler, by hand") {
 }
 
 TEST_CASE("engine_memory: experts hold a token's dispatch and combine buffers") {
-  // Mixtral over 2 ranks: 2 copies of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
+  // Mixtral over 2 ranks: 2 buffers of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
   pm::deployment d{.device = cat::l40s, .model = cat::mixtral_8x7b, .layout = {.tensor = 2}};
   d.limits = {32768, 1};
   CHECK(near(memory_budget_of(d).activations.value(),
              32768 * 2.0 * (3 * 4096 + 2 * (2 * 7168 + 7168))));
-  // DeepSeek-V3 over 8: 8 copies, wider on their way than the 2 x 256 of a rank, beside an expert of 2048 for all.
+  // DeepSeek-V3 over 8: 8 dispatch buffers, more than the 2 x 256 of a rank, and an expert of 2048
+  // for all.
   d = {.device = cat::h200_sxm, .model = cat::deepseek_v3, .layout = {.tensor = 8}};
   d.limits = {32768, 1};
   const double expert_layer = 8 * (7168 + 256) + 3 * 2048 / 8;

@@ -156,7 +156,8 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   for (const auto& same :
        {scalar_max(nought, zero), scalar_max(zero, nought), sqrt(nought * nought)})
     CHECK(steps(named("y", same))[0].formula == "nought");
-  // Another of the same value is no reason to cross anything out, nor is a square of what is negative.
+  // Another of the same value is no reason to cross anything out, nor is a square of what is
+  // negative.
   const auto b = pm::traced::input(t, 12, "b");
   CHECK(steps(named("y", a - b))[0].formula == "a - b");
   CHECK(sqrt(-a * -a).value() == 12);
@@ -237,7 +238,7 @@ TEST_CASE("explain: in one part, steps of one name are called after what goes in
         names{"x of y", "x from b", "y"});
   CHECK(names_of(pm::derivation_of(named("y", named("x", b + 1.0) + named("x", a + 1.0)))) ==
         names{"x of y", "x from a", "y"});
-  // The same value, of the same, but for a digit that is not printed.
+  // An equal value of the input, except for a digit that is not printed.
   const auto near =
       named("y", named("x", a + 1.0) + named("x", a + 1.0000001) + named("x", a + 1.0000002));
   CHECK(names_of(pm::derivation_of(near)) == names{"x of y", "x at 3'", "x at 3", "y"});

@@ -42,13 +42,13 @@ json without(json j, const char* key) {
   return j;
 }
 
-/// Without the tower, whose size is read to a few percent.
+/// Without the vision tower: its size is read to a few percent.
 auto text_fields_of(pm::transformer m) {
   m.encoder.reset();
   return perfmodel_test::fields_of(m);
 }
 
-// Of what was read: shapes of its first layers of a kind, and how many layers have it.
+// The model as read: shapes of its first layers of a kind, and how many layers have it.
 template <class Shape, class List>
 const Shape* first_of(const List& kinds) {
   for (const auto& kind : kinds) {

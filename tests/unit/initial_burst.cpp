@@ -1,4 +1,4 @@
-// The first wave of a run, whose answers are sent some tokens at a time, against the simulator.
+// The initial burst of a run with outputs streamed in chunks of tokens, against the simulator.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

@@ -11,7 +11,7 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// Of 2 stages and 4 groups.
+/// Deployment of 2 stages and 4 groups.
 auto share(const pm::iteration& i) {
   return pm::detail::step_share_of({.tensor = 2, .pipeline = 2, .data = 4}, i);
 }

@@ -1,5 +1,5 @@
-// Operands of a warp group's products in shared memory: what is written where swizzled_byte says is what
-// the tensor cores read, by the canonical layouts of the PTX ISA (Swizzle<3,4,3> of "128B").
+// Operands of a warp group's products in shared memory: what is written where swizzled_byte says is
+// what the tensor cores read, by the canonical layouts of the PTX ISA (Swizzle<3,4,3> of "128B").
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <set>

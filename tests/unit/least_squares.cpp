@@ -162,7 +162,7 @@ TEST_CASE("a best value beyond a limit is the limit", "[calibration]") {
   const auto high = pm::fit_log_ratios(one, around(20.0, {0.0, 0.01, -0.01}), itself);
   CHECK(high.value[0] == 9.0);
   CHECK(high.at_bound[0]);
-  // With a at most 4.5 but at 6 in its rows, b takes what is best beside 4.5.
+  // With a limited to 4.5 but at 6 in its rows, b takes the best value for a = 4.5.
   const auto beside = pm::fit_log_ratios(two, doubles{6, 6, 9, 9}, product);
   CHECK(beside.value[0] == 4.5);
   CHECK_THAT(beside.value[1], WithinRel(2.0, 1e-6));

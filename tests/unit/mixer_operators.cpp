@@ -15,7 +15,8 @@ using perfmodel_test::near;
 
 namespace {
 
-/// Of an operator what its law decides: how many, bytes of the cache, and the shape of its workload.
+/// The properties of an operator that its law decides: count, bytes of the cache, and workload
+/// shape.
 struct asked {
   double times = 0.0, cache = 0.0, weights = 0.0;
   std::array<double, 6> shape{};
@@ -55,7 +56,7 @@ std::array<double, 6> shape_of(const pm::basic_norm<>& x) {
   return {x.rows, x.width};
 }
 
-/// The operators of a pass by name, with ", prompts" where others decode beside them.
+/// The operators of a step by name, with ", prompts" in a mixed step.
 using operators = std::map<std::string, asked>;
 
 constexpr pm::iteration mixed{.batch = 6,
@@ -136,7 +137,8 @@ TEST_CASE("mixer operators: attention of 4 heads and 2 KV heads a rank, under a 
 TEST_CASE("mixer operators: attention in chunks of 500 and of 160 tokens") {
   auto chunks = grouped;
   chunks.chunked = true;
-  // Half of a chunk is seen, and three tokens more or less. A prompt of 400 after 700 is one whole chunk at most.
+  // Half of a chunk is seen, and three tokens more or less. A prompt of 400 after 700 is one whole
+  // chunk at most.
   is(of_mixer(chunks), "sliding attention", 3, 6 * (250.5 + 2 + 3) * 160.0,
      {6, 1001, 12, 2, 250.5});
   is(of_mixer(chunks), "sliding attention, prompts", 3, 2 * (100 + 400) * 160.0,
@@ -261,12 +263,13 @@ TEST_CASE("mixer operators: a recurrence reads and writes its states") {
                               .value_dim = 24,
                               .conv_kernel = 4.0};
   const operators all = of_mixer(a);
-  // Ways in to the decay, 16, and the gate, 24, are whole. Of 4 x 16 queries and keys and 8 x 24 values, 8 numbers of
-  // heads, and the ways from 16 to 64 and from 24 to 192, a rank has half.
+  // Ways in to the decay, 16, and the gate, 24, are whole. Of 4 x 16 queries and keys and 8 x 24
+  // values, 8 numbers of heads, and the ways from 16 to 64 and from 24 to 192, a rank has half.
   const double halved = (2 * 64 + 192 + 8) + (16 * 64 + 24 * 192) / 64.0;
   is_gemm(all, "recurrent projections", 64, 16 + 24 + halved / 2);
   is_gemm(all, "output projection", 96, 64);
-  // 3 inputs of 2 x 64 + 192 channels in bf16 and 8 states of 16 x 24 in fp32, of which a rank has half.
+  // 3 inputs of 2 x 64 + 192 channels in bf16 and 8 states of 16 x 24 in fp32, of which a rank has
+  // half.
   const double inputs = 3 * 320 * 2 / 2.0, states = 8 * 16 * 24 * 4 / 2.0;
   is(all, "recurrence", 3, 6 * 2 * (states + inputs), {6, 3, 4, 2, 64, inputs});
   is(all, "recurrence, prompts", 3, 2 * 2 * (states + inputs), {2, 400, 4, 2, 64, inputs});

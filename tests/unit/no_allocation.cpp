@@ -14,7 +14,7 @@ std::atomic<long> allocations{0};
 }
 }  // namespace unit_no_allocation
 
-// Of the whole test program: what it does is as before, and counted.
+// Replaces the allocator of the whole test program, and counts its calls.
 void* operator new(std::size_t size) {
   ++unit_no_allocation::allocations;
   if (void* p = std::malloc(size > 0 ? size : 1)) return p;

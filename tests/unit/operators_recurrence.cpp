@@ -31,8 +31,8 @@ TEST_CASE("linear_recurrence: one token reads and writes 32 states of 128 x 128"
   static_assert(d.dram.read.value() == states + inputs);
   static_assert(d.dram.written.value() == states + results);
   CHECK(near(2 * states, 4.2e6, 2e-3));
-  // What the key retrieves, the update, what the query reads: 2 k v each; and 3 k + 2 v of the token
-  // with itself.
+  // What the key retrieves, the update, what the query reads: 2 k v each; and 3 k + 2 v of the
+  // token with itself.
   static_assert(d.matrix_flop.value() == 32 * (6 * 128 * 128 + 3 * 128 + 2 * 128));
   // Without the delta rule, update and reading, and k + v.
   constexpr auto plain = [] {

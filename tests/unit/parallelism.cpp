@@ -206,8 +206,8 @@ TEST_CASE("names of the stages of ZeRO") {
 }
 
 TEST_CASE("ZeRO-3 in two pieces over a link that is slower than the compute") {
-  // A piece has 450e9 parameters, 900 GB in bf16, of which half crosses the link of two ranks: 1 s to gather
-  // it, and 1 s to reduce its gradients.
+  // A piece has 450e9 parameters, 900 GB in bf16, of which half crosses the link of two ranks: 1 s
+  // to gather it, and 1 s to reduce its gradients.
   const pm::data_parallel_step x{.ranks = 2,
                                  .parameters = 900e9,
                                  .forward = 1.0 * pm::second,

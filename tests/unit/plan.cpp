@@ -1,4 +1,4 @@
-// Plans: what is tried, what is refused, and whose load a point serves.
+// Plans: the candidates, the rejections, and the load that a point serves.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>

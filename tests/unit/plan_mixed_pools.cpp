@@ -1,4 +1,4 @@
-// Plans whose prompts are computed by chips of another kind than answers.
+// Plans with prefill and decode on two kinds of chips.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <napkin/thread_pool.hpp>
@@ -60,7 +60,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
   CHECK(p.prefill->accelerator == cat::h100_sxm.name);
   CHECK(p.serving.itl_distribution.quantile(0.99) <= q.targets.itl->limit);
   CHECK(cost(p) < 0.95 * cost(alone.frontier[0]));
-  // By hand: both pools' hours, over the tokens of two answers of 512 a second.
+  // By hand: both pools' hours, over the tokens of two outputs of 512 a second.
   const int prompts = p.prefill->replicas * p.prefill->layout.ranks();
   const int answers = p.replicas * p.layout.ranks();
   CHECK(prompts + answers == p.gpus);

@@ -326,7 +326,8 @@ TEST_CASE("plan parts: a sweep is collected up to the point that ends it") {
 
 namespace {
 
-/// Serves pools without a model: a slot of a prompt by the ranks of its replica, and the ratio that balances them.
+/// Serves pools without a model: a slot of a prompt by the ranks of its replica, and the ratio that
+/// balances them.
 struct stated_pools {
   double ratio = 1.0;
 
@@ -364,7 +365,8 @@ pm::detail::pool_choices<stated_pools> choices_of(const pm::plan_request& q,
   const pm::accelerator& a = q.accelerators[0];
   return {a, serve, all, a, serve, all};
 }
-/// Replicas that decode and that prefill, of two devices each, in the order in which they are tried.
+/// Replicas that decode and that prefill, of two devices each, in the order in which they are
+/// tried.
 using tried = std::vector<std::pair<double, double>>;
 tried pools_of_two(double ratio, double concurrency) {
   const pm::plan_request q = pooled(concurrency);
@@ -383,12 +385,12 @@ tried pools_of_two(double ratio, double concurrency) {
 
 TEST_CASE(
     "plan parts: replicas that prefill are one, and what balances those that decode, down and up") {
-  // Of 12 devices 1, 2 and 4 replicas of two decode, beside at most 5, 4 and 2.
+  // On 12 devices 1, 2 and 4 replicas of two decode, with at most 5, 4 and 2 for prefill.
   CHECK(pools_of_two(1.3, 64) == tried{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(0.4, 64) == tried{{1, 1}, {2, 1}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(1.0, 64) == tried{{1, 1}, {2, 1}, {2, 2}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(3.0, 64) == tried{{1, 1}, {1, 3}, {2, 1}, {2, 4}, {4, 1}, {4, 2}});
-  // Of two requests at once no four replicas have one each.
+  // Two concurrent requests do not give each of four replicas one.
   CHECK(pools_of_two(1.0, 2) == tried{{1, 1}, {2, 1}, {2, 2}});
 }
 

@@ -25,7 +25,7 @@ pm::duration<> s(double seconds) {
   return pm::duration<>::from_value(seconds);
 }
 
-// 10 ms to decode; a prompt takes 40 ms alone, and 100 ms beside another three.
+// 10 ms to decode; a prefill takes 40 ms by itself, and 100 ms with three others.
 constexpr pm::prefill_steps passes{.decode_time = 10 * pm::ms,
                                    .prefill_time = 40 * pm::ms,
                                    .decode_stall = 30 * pm::ms,
@@ -104,7 +104,7 @@ TEST_CASE(
   l.add({1.5, s(4), s(2)});  // 4 to 6, mean 5
   l.add({0.5, s(1)});
   CHECK(near(l.mean(), s(4)));
-  // Squares: 3/4 of 1 and a spread of 2, whose variance is 4 / 12; a quarter is 3 away.
+  // Squares: 3/4 of 1 and a range of 2 with the variance 4 / 12; a quarter is 3 away.
   CHECK(near(l.deviation(), s(std::sqrt(0.75 * (1 + 4 / 12.0) + 0.25 * 9))));
   pm::latency_distribution most;
   most.add({0.5, s(9)});
@@ -145,7 +145,7 @@ TEST_CASE("service: one unloaded request is its prefill and its decode steps") {
 }
 
 TEST_CASE("service: a request has the prefill interference of all others while it decodes") {
-  // Prefill first, no prompt beside another: 9 others stop 1000 gaps for 40 ms each.
+  // Prefill first, one prompt per step: 9 others stall 1000 ITLs for 40 ms each.
   auto apart = passes;
   apart.prefills_per_step = 1;
   apart.marginal_prefill_time = apart.saturated_prefill_time = apart.decode_stall = 40 * pm::ms;
@@ -158,7 +158,8 @@ TEST_CASE("service: a request has the prefill interference of all others while i
 }
 
 TEST_CASE("service: the initial burst of a run is served one after the other") {
-  // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on average.
+  // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on
+  // average.
   auto apart = passes;
   apart.prefills_per_step = 1;
   apart.marginal_prefill_time = apart.saturated_prefill_time = 40 * pm::ms;
@@ -169,7 +170,7 @@ TEST_CASE("service: the initial burst of a run is served one after the other") {
   CHECK(near(run.ttft[0].from, 40 * pm::ms));
   CHECK(near(run.ttft[0].from + run.ttft[0].range, 800 * pm::ms));
   CHECK(near(run.ttft.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
-  // Of the second wave 19 others end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
+  // 19 other requests of the second burst end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
   CHECK(run.ttft.quantile(0.4) == 40 * pm::ms);
 }
 
@@ -194,10 +195,10 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
     t.scheduling_steps = 2.5;
     const auto closed = pm::closed_service(t, passes, pm::closed_loop{30});
     CHECK(near(sum(closed), closed.ttft.mean(), 1e-9));
-    // 2.5 mean gaps, and of 30 requests 10 wait for a place.
+    // 2.5 mean ITLs, and 10 of 30 requests queue for admission.
     CHECK(near(closed.ttft_terms.scheduling_delay, 2.5 * closed.itl.mean(), 1e-9));
     CHECK(near(closed.ttft_terms.admission_delay, s(10 / closed.throughput.value()), 1e-9));
-    // The first wave of a run is beside that: a tenth of the requests.
+    // The initial burst of a run is in addition: a tenth of the requests.
     const auto run = pm::closed_service(t, passes, pm::closed_loop{20, 200.0});
     const auto& wave = run.ttft[0];
     CHECK(near(wave.weight, 0.1, 1e-12));
@@ -227,8 +228,8 @@ TEST_CASE("service: a chunk budget that cannot keep up is full, and its prefills
 
 namespace {
 
-/// Two stages by turns of two groups, 5 ms each, or 15 with one of the prompt's `chunks`, one in each turn: how
-/// much later a turn ends that comes long after.
+/// Two stages by turns of two groups, 5 ms each, or 15 with one of the prompt's `chunks`, one in
+/// each turn: how much later a turn ends that comes long after.
 double later_by(int chunks) {
   const auto last = [](int heavy) {
     double free[2] = {}, group[2] = {};
@@ -245,8 +246,8 @@ double later_by(int chunks) {
 }  // namespace
 
 TEST_CASE("service: a prompt stalls others until its chunks are through the stages of a pipeline") {
-  // 10 ms to decode and 30 ms with a chunk. Four chunks take two and a half gaps and add 20 ms to each; 0.4
-  // prompts in a gap fill it.
+  // 10 ms to decode and 30 ms with a chunk. Four chunks take two and a half gaps and add 20 ms to
+  // each; 0.4 prompts in a gap fill it.
   const pm::deployment d{.device = cat::h200_sxm,
                          .model = cat::llama_3_8b,
                          .layout = {.pipeline = 2},
@@ -331,7 +332,8 @@ TEST_CASE("service: arrivals beyond the capacity of a full service report the su
 
 TEST_CASE(
     "service: arrivals meet the requests of a loop that has as many, and what comes at once") {
-  // n = rate x C(n + m), with m one for a Poisson's arrivals one by one: here (1 + 2^2) / 2 + (3 - 1) / 2.
+  // n = rate x C(n + m), with m one for a Poisson's arrivals one by one: here (1 + 2^2) / 2 + (3 -
+  // 1) / 2.
   const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
   const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 1024, .output_tokens = 128, .batch_limit = 200};

@@ -1,4 +1,5 @@
-// Services of given iterations, each term by hand: a run in a closed loop, arrivals, gaps and waits.
+// Services of given iterations, each term by hand: a run in a closed loop, arrivals, gaps and
+// waits.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <initializer_list>
@@ -66,7 +67,8 @@ const pm::closed_loop run{30, 100};
 }  // namespace
 
 TEST_CASE("service by hand: a run with prefills in clusters or waiting for their budget") {
-  // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 / sqrt(2).
+  // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 /
+  // sqrt(2).
   const double ending = 19 * std::sqrt(0.5) / (2 * std::sqrt(std::acos(-1.0)) * 0.1 * 101);
   for (const double decodes : {1.0, 2.0}) {
     const auto x =
@@ -127,9 +129,10 @@ TEST_CASE("service by hand: outputs of one length end in one step, in a full ite
 TEST_CASE(
     "service by hand: with a full budget a closed loop of B waits for B prefills less its own "
     "time") {
-  // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing less.
+  // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing
+  // less.
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 0.0), 160 - 100 - 8.0));
-  // Of lengths as an exponential has them a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
+  // With exponential lengths a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 1.0), (60 + std::sqrt(6800)) / 2 - 8));
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 3.0), (60 + std::sqrt(6800)) / 2 - 8));
   CHECK(pm::schweitzer_wait(1.0, 8.0, 100.0, 0.0) == 0.0);
@@ -193,7 +196,7 @@ TEST_CASE("service by hand: no ITL has more prefills than a full iteration takes
 
 namespace {
 
-/// Three requests at once, ten a second, beside gaps of 16 ms with a deviation of 12 ms.
+/// Three requests at once, ten a second, with ITLs of 16 ms and a deviation of 12 ms.
 pm::service_state of_arrivals(const pm::service_terms& t, const pm::prefill_steps& p) {
   pm::service_state loop;
   loop.itl.add({0.8, ms(10)});

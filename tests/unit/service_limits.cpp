@@ -122,7 +122,7 @@ TEST_CASE("pools: cached prompt tokens are not computed, and long outputs have m
                              pm::datasheet{});
   CHECK(near(s.prefill.time, half.time));
   l.output_cv = 1;
-  // A mean over tokens: half an answer of O (1 + cv^2).
+  // A mean over tokens: half an output of O (1 + cv^2).
   const auto token =
       pm::step(d.decode.deployment, {.batch = 1, .context = 2048 + 512}, pm::datasheet{});
   CHECK(near(pm::serving(d, l, pm::datasheet{}).itl, token.time));

@@ -1,4 +1,5 @@
-// Services with engine steps of given times: chunked prefill, the bound of a service, and pools, each by hand.
+// Services with engine steps of given times: chunked prefill, the bound of a service, and pools,
+// each by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -63,14 +64,14 @@ TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
     CHECK(near(p.prefills_per_step, 6));        // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
     CHECK(near(in_ms(p.prefill_time), (2.4 + 1) / 2 * time(250) + others, 1e-9));
-    // As long as chunks are in one of two stages.
+    // The time for which chunks are in one of two stages.
     CHECK(near(in_ms(p.decode_stall),
                mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.prefill_time), 1e-9));
     CHECK(near(in_ms(p.saturated_prefill_time), 2.4 / 6 * time(1500), 1e-9));
     CHECK(near(in_ms(p.marginal_prefill_time), 2.4 * (0.01 * 1250) / 5, 1e-9));
     CHECK(near(p.decode_steps_per_prefill + 1, mixed ? 1.4 : 1.0));
     CHECK(near(p.prefill_iteration.prefill_past, cached));
-    // One at a time: what it takes but for the decoding beside it.
+    // One at a time: its own time without that of the concurrent decoding.
     const auto one =
         pm::detail::prefill_steps_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
     CHECK(one.prefills_per_step == 1);
@@ -104,8 +105,9 @@ TEST_CASE("steps by hand: the budget that decoding leaves, and the load that fil
 TEST_CASE("bound by hand: a run that decodes in steps with other requests' chunks") {
   const auto d = of_groups(2, 1);
   const auto s = pm::detail::steady_state(d, load(250), pass_of);
-  // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200 tokens. Of the 102
-  // passes of a request, two over both stages are its prompt's: in 100 it decodes.
+  // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200
+  // tokens. Of the 102 passes of a request, two over both stages are its prompt's: in 100 it
+  // decodes.
   const double beside = 4 * 100 / 102.0;
   const double itl = given({1 + beside, 1050.5, 3 * 600 / 101.0, 600});
   const double first = (3 + 1) / 2.0 * given({beside, 1050.5, 200, 600});
@@ -166,7 +168,7 @@ TEST_CASE(
   CHECK(near(s.output_rate.value(), 402));
   pm::detail::add_whole_requests(s, l, 51.0);
   CHECK(near(s.e2e.value(), 9));
-  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, whose median is the mean over e^2.
+  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, with the mean over e^2 as median.
   s.e2e_cv = std::sqrt(std::exp(4.0) - 1);
   CHECK(near(s.e2e_quantile(0.5).value(), 9 * std::exp(-2.0), 1e-3));
   CHECK(near(s.e2e_quantile(0.8413447).value(), 9.0, 2e-3));
@@ -174,7 +176,8 @@ TEST_CASE(
 
 namespace {
 
-/// Two replicas compute prompts, 120 ms each and 220 ms for two; three decode, 10 ms and 0.5 for each sequence.
+/// Two replicas compute prompts, 120 ms each and 220 ms for two; three decode, 10 ms and 0.5 for
+/// each sequence.
 struct two_pools {
   pm::disaggregated d{.prefill = {of_groups(1, 1), 2},
                       .decode = {of_groups(1, 1), 3},
@@ -258,7 +261,7 @@ TEST_CASE("pools by hand: a run with an initial burst of prefills") {
       CHECK(near(s.transfer_utilisation, s.throughput.value() * 1e-3 * x.sent / 2, 1e-9));
     }
   }
-  // As many replicas as requests: each prompt is alone.
+  // One replica per request: no prefill has another one in its steps.
   x.l.arrivals = pm::closed_loop{2, 8};
   CHECK(near(in_ms(x.predicted().ttft_distribution[0].from),
              7 + x.sent + in_ms(x.predicted().itl) * 3 + 120, 1e-6));
@@ -311,7 +314,7 @@ TEST_CASE("pools by hand: arrivals queue behind prefills and for a batch slot") 
   CHECK(near(in_ms(b.itl), x.step(batch), 1e-6));
   CHECK(near(in_ms(b.e2e), in_ms(b.ttft) + 100 * in_ms(b.itl), 1e-6));
   CHECK(near(b.batch, 3 * batch, 1e-6));
-  // Of 18.2 prompts and 13.8 answers a second the fewer, and at the least all but that.
+  // The minimum of 18.2 prefills and 13.8 outputs a second, and at the least all but that.
   x.l.arrivals = pm::open_loop{most * 1.001 * pm::request_per_s};
   const auto over = x.predicted();
   CHECK_FALSE(over.feasible);

@@ -196,8 +196,9 @@ TEST_CASE("serving: chunks re-read the cache that whole prefills do not read") {
   const auto cache = [](const pm::serving_estimate& s) {
     return s.decode.terms["kv_cache"].value();
   };
-  // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each. They
-  // decode in 399 of the 407 passes that they are in service for, over 4200 tokens and their own.
+  // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each.
+  // They decode in 399 of the 407 passes that they are in service for, over 4200 tokens and their
+  // own.
   const double again = 10.0 / 400 * 8 * 1750, away = 10.0 * 8 / 407 * 4201;
   const double seconds = (again - away) * 131072 / cat::h200_sxm.dram.bandwidth.value();
   CHECK(
@@ -206,7 +207,8 @@ TEST_CASE("serving: chunks re-read the cache that whole prefills do not read") {
 }
 
 TEST_CASE("serving: what a chunk keeps up with bounds who is in service") {
-  // 4 chunks of 1000 and 9 tokens: 13 passes, each with a chunk, compute 13 / 4 prompts. More only wait.
+  // 4 chunks of 1000 and 9 tokens: 13 passes, each with a chunk, compute 13 / 4 prompts. More only
+  // wait.
   const pm::service_load few{.input_tokens = 4000,
                              .output_tokens = 10,
                              .arrivals = pm::closed_loop{3},

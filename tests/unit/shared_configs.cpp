@@ -30,8 +30,8 @@ json read_json(const std::filesystem::path& path) {
 }
 
 /// Sizes of the language model as published, in 1e9: the list of the folder's README, model cards,
-/// or the name, which rounds. Active ones are counted with both vocabulary tables by some makers and
-/// without them by others.
+/// or the name, which rounds. Active ones are counted with both vocabulary tables by some makers
+/// and without them by others.
 struct published_size {
   const char* file;
   double total;

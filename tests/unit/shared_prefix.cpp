@@ -24,7 +24,7 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// Some 40,000 tokens beside the weights of 8B.
+/// Some 40,000 cache tokens in addition to the weights of 8B.
 pm::deployment small_cache(pm::engine e) {
   pm::deployment d = sim::services()[2].deployment;
   d.serving_engine = e;
@@ -41,7 +41,7 @@ pm::service_load chat(double concurrency, double prefixes) {
   if (prefixes > 0) l.shared = {{512, prefixes}};
   return l;
 }
-/// The first 512 tokens of each prompt are one of so many.
+/// The first 512 tokens of each prompt are one of this many prefixes.
 sim::outcome simulated(const pm::deployment& d, int concurrency, int prefixes) {
   perfmodel_test::random_numbers r(11);
   sim::load l;
@@ -177,7 +177,8 @@ TEST_CASE("shared prefix: a service against the simulator", "[long]") {
                         << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
                         << " throughput " << law.throughput.value() / run.throughput()
                         << " capacity " << law.capacity);
-        // Where answers grow until some are evicted, which nothing here counts, it is the farthest off.
+        // If outputs grow until some are preempted, which nothing here models, the error is
+        // largest.
         CHECK(std::fabs(law.ttft.value() / ttft - 1) < 0.1);
         CHECK(std::fabs(law.itl.value() / itl - 1) < 0.11);
         CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < 0.1);

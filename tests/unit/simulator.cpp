@@ -1,4 +1,5 @@
-// The simulated service: schedules worked out by hand, queues of the textbooks, laws that any run obeys.
+// The simulated service: schedules worked out by hand, queues of the textbooks, laws that any run
+// obeys.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -116,10 +117,11 @@ TEST_CASE("simulator: a static batch, by hand") {
   check_request(o.requests[0], 0, 2.4, 6.4);
   check_request(o.requests[1], 0, 2.4, 4.4);
   check_request(o.requests[2], 5.9, 7.1, 7.1);
-  // Nobody joins a batch that has begun, though there is a place.
+  // No request joins a batch that has begun, though a batch slot is free.
   const sim::scheduler roomy{.kind = sim::scheduling::static_batch, .max_sequences = 3};
   check_request(sim::simulate(three_requests(), roomy, seconds_of(0.5)).requests[2], 5.9, 7.1, 7.1);
-  // Prompts of a batch beyond the budget take several iterations, and nobody decodes before the last.
+  // Prefills of a batch beyond the budget take several iterations, and no sequence decodes before
+  // the last.
   const sim::load four{.jobs = {{8, 2}, {8, 2}, {8, 2}, {8, 2}}, .concurrency = 4};
   const sim::scheduler bounded{
       .kind = sim::scheduling::static_batch, .token_budget = 16, .max_sequences = 3};
@@ -130,7 +132,8 @@ TEST_CASE("simulator: a static batch, by hand") {
 }
 
 TEST_CASE("simulator: a cache that runs out evicts the newest, by hand") {
-  // 3 blocks of 16 tokens. In the third iteration A's 17th token needs a second block, and B has two.
+  // 3 blocks of 16 tokens. In the third iteration A's 17th token needs a second block, and B has
+  // two.
   const sim::load l{.jobs = {{15, 3}, {16, 3}}, .arrivals = {0, 0}};
   sim::scheduler s{.kv_blocks = 3, .swap_s_per_token = 0.01};
   // 0.0-4.1 A 15, B 16 | 4.1-5.1 A, B | 5.1-6.1 A | 6.1-8.9 B's 18 tokens again
@@ -139,7 +142,7 @@ TEST_CASE("simulator: a cache that runs out evicts the newest, by hand") {
   check_request(again.requests[1], 0, 4.1, 8.9);
   CHECK(again.requests[1].preemptions == 1);
   CHECK(again.during.preemptions == 1);
-  // Swapped: B's 17 tokens go out beside the third iteration and in beside the fourth.
+  // Swapped: B's 17 tokens go out during the third iteration and in during the fourth.
   s.evict = sim::eviction::swap;
   const outcome swapped = sim::simulate(l, s, seconds_of());
   check_request(swapped.requests[0], 0, 4.1, 6.27);

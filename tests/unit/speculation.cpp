@@ -1,4 +1,5 @@
-// Speculation where a model runs: rounds from their passes, memory by hand, when it pays, and the tail.
+// Speculation where a model runs: rounds from their passes, memory by hand, when it pays, and the
+// tail.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -149,7 +150,7 @@ TEST_CASE(
   CHECK(near(served.e2e, served.ttft + 511.0 * round.per_token(), 1e-9));
   CHECK(near(served.output_rate.value(), 512 / served.e2e.value(), 1e-9));
   CHECK(near(served.itl_distribution.mean(), served.itl, 1e-9));
-  // Of ten tokens that are sent together, nine come in nine E-ths of a round.
+  // Nine of ten tokens in one stream chunk come in nine E-ths of a round.
   auto ten = load(1);
   ten.stream_interval = 10;
   CHECK(near(pm::serving(d, ten, s, policy).ttft, served.ttft + 9.0 * round.per_token(), 1e-9));

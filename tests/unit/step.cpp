@@ -131,7 +131,7 @@ TEST_CASE(
     "step: a mean over engine steps reads the experts of each kind of step, not of the mean of "
     "their tokens") {
   const auto d = deepseek(8, 1, 8);
-  // One pass in 10 takes a prompt of 2000 tokens beside the 4 sequences.
+  // One step in 10 takes a prompt of 2000 tokens in addition to the 4 sequences.
   const pm::iteration mean{
       .batch = 4, .context = 1000, .prefill_tokens = 200, .prefill_sequences = 0.1, .steady = true};
   CHECK(near(expert_bytes(d, mean), 58 * (0.9 * touched(4) + 0.1 * touched(2004)) / 8 * one_expert,
@@ -163,7 +163,8 @@ TEST_CASE("step: dispatch sends a token to a rank once, and combine brings it ba
 }
 
 TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange") {
-  // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds of experts.
+  // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds
+  // of experts.
   const auto waits = [](int tensor, int data) {
     return pm::detail::collectives_of_step(deepseek(tensor, data, 8));
   };
@@ -280,7 +281,8 @@ TEST_CASE("step: efficiencies only make it slower, and are checked") {
 }
 
 TEST_CASE("step: the memory of a mixed step is its sequences' at their context and its prefill's") {
-  // 32 x 4096 + 65,536 tokens of 40,960 bytes beside 1/8 of the matrices and all norms: 25.7 GB.
+  // 32 x 4096 + 65,536 tokens of 40,960 bytes in addition to 1/8 of the matrices and all norms:
+  // 25.7 GB.
   const pm::iteration mixed{.batch = 32, .context = 4096, .prefill_tokens = 65536};
   CHECK(pm::step_bound(llama(8), mixed).feasible.feasible);
   const double weights = 2 * ((80 * llama_layer + 2 * llama_head) / 8 + 161 * 8192.0);
