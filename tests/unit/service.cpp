@@ -323,7 +323,7 @@ TEST_CASE("service: arrivals beyond the capacity of a full service report the su
   const auto over = pm::serving(d, l, calibration);
   CHECK_FALSE(over.feasible);
   CHECK(std::string(over.feasible.reason) ==
-        "requests arrive faster than a full service answers them");
+        "requests arrive faster than a full batch serves them");
   l.arrivals = pm::closed_loop{64};
   CHECK(near(over.feasible.available, pm::serving(d, l, calibration).throughput.value()));
   l.arrivals = pm::open_loop{0.9 * over.feasible.available * pm::request_per_s};

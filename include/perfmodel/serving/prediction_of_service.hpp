@@ -263,7 +263,7 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself
   found.state = open_service(in.terms, found.steps, found.state, arrivals, capacity_rate);
   if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
-    found.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
+    found.feasible = infeasible("requests arrive faster than a full batch serves them", "req/s",
                                 upper(arrivals.rate.value()), lower(capacity_rate.value()));
   }
   return found;
