@@ -248,9 +248,9 @@ TEST_CASE("explain: a part that a law names is in the name") {
   pm::trace t;
   const auto a = pm::traced::input(t, 2, "a");
   const char* const none = nullptr;
-  CHECK(names_of(pm::derivation_of(named("x", "prompts", a + 1.0))) == names{"x of prompts"});
+  CHECK(names_of(pm::derivation_of(named("x", "prefill", a + 1.0))) == names{"x of prefill"});
   CHECK(names_of(pm::derivation_of(named("x", none, a + 1.0))) == names{"x"});
-  CHECK(pm::named("x", "prompts", 3.0) == 3.0);
+  CHECK(pm::named("x", "prefill", 3.0) == 3.0);
 }
 
 TEST_CASE("explain: a shared step is written once, before what needs it") {

@@ -341,7 +341,7 @@ constexpr predicted_service<T> predict_service(const basic_deployment<T>& d,
   predicted_service<T> p = predict_service_flow(d, l, engine, estimate_step, decode);
   basic_serving_estimate<T>& s = p.estimate;
   s.decode = estimate_step(decode);
-  s.decode.terms.add(limiter::none, "prompts", max(s.itl - s.decode.time, duration<T>{}));
+  s.decode.terms.add(limiter::none, "prefill", max(s.itl - s.decode.time, duration<T>{}));
   s.decode.time = s.itl;
   s.prefill = estimate_step(unloaded_prefill(l));
   return p;
