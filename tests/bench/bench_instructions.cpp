@@ -1,5 +1,5 @@
-// What callgrind counts: the same roofline over quantities and over raw doubles; services, and a plan.
-// usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
+// What callgrind counts: the same roofline over quantities and over raw doubles; services, and a
+// plan. usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
 //        bench_instructions closed | open | passes | plan | no_service   100 answers, 100 passes, one plan
 #include <array>
 #include <cstdio>
@@ -51,7 +51,7 @@ constexpr int rounds = 200;
 }
 
 // Rates that are the function's own: it checks them once. Both sweeps receive doubles, because a
-// quantity, whose copy constructor is written out, is passed in memory even by value.
+// quantity has a user-defined copy constructor, so it is passed in memory even by value.
 [[gnu::noinline]] double sweep_raw(const std::vector<double>& intensity, double peak_rate,
                                    double memory) {
   double sum = 0;
@@ -73,7 +73,7 @@ constexpr int rounds = 200;
 
 constexpr int answers = 100;
 
-/// Of a service with its percentiles, each of another prompt.
+/// A service with its percentiles, each call with another prompt length.
 [[gnu::noinline]] double serve(const pm::deployment& d, pm::service_load l,
                                const pm::calibrated& calibration) {
   double sum = 0;
@@ -108,7 +108,7 @@ constexpr int answers = 100;
   return static_cast<double>(pm::plan(q, calibration).evaluated);
 }
 
-/// The answer of a mode about services; none of another.
+/// The result of a mode about services; none for another mode.
 std::optional<double> of_services(const char* mode) {
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
   if (!is("closed") && !is("open") && !is("passes") && !is("plan") && !is("no_service")) return {};

@@ -72,7 +72,7 @@ inline std::map<std::string, entries> read_second_entry(const common::table_file
   return out;
 }
 
-/// Where the two entries of one accelerator differ, a line each; empty where they agree.
+/// Differences between the two entries of one accelerator, a line each; empty if they agree.
 inline std::vector<std::string> differences(const entries& catalogue, const entries& second) {
   std::vector<std::string> out;
   for (const auto& [field, a] : catalogue) {

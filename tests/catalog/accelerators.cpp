@@ -19,7 +19,7 @@ using Catch::Matchers::WithinRel;
 
 namespace {
 
-// Where an identity does not give the printed value: by which factor it misses, and why.
+// Identities that do not give the printed value: by which factor they miss, and why.
 using exceptions = std::map<std::string_view, double>;
 
 double expected_ratio(const exceptions& known, std::string_view key) {

@@ -76,7 +76,7 @@ TEST_CASE("no kernel multiplies faster than the dense peak", "[shared]") {
   }
 }
 
-TEST_CASE("streaming kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]") {
+TEST_CASE("element-wise kernels reach 0.6 to 1.02 of the DRAM bandwidth", "[shared]") {
   const auto rows = perfmodel_test::measured_table("gpubench_stream.csv");
   const std::map<std::string, std::string> keys = {{"v100", "v100_sxm_32gb"},
                                                    {"a100_80", "a100_sxm_80gb"},

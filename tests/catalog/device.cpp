@@ -113,7 +113,8 @@ TEST_CASE("the catalogue describes the GPUs of this machine") {
 }
 
 TEST_CASE("a driver's device name leads to its catalogue entry and to no other") {
-  // The kernels of validation, which are built without this library, have a short list of their own.
+  // The kernels of validation, which are built without this library, have a short list of their
+  // own.
   const auto key = [](const char* name) -> std::string {
     const pm::accelerator* a = catalog::find_accelerator(name);
     const std::string found(a == nullptr ? "" : a->name.view());

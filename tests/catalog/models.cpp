@@ -129,7 +129,8 @@ TEST_CASE("the catalogue equals its second entry, field by field and row by row"
     CHECK(perfmodel_test::difference(tabulated_part(*m), tabulated_model({row, asked})).empty());
   }
   CHECK(columns == asked);  // no column without a field
-  // The second entry of a later model is its config.json alone, which tests/unit/huggingface.cpp reads.
+  // The second entry of a later model is its config.json alone, which tests/unit/huggingface.cpp
+  // reads.
   CHECK(rows.size() >= 31);
 }
 

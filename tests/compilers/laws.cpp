@@ -1,4 +1,5 @@
-// All of the library in one unit, at compile time and at run time: the same numbers by each compiler.
+// All of the library in one unit, at compile time and at run time: the same numbers by each
+// compiler.
 #include <cmath>
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

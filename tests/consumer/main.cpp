@@ -1,4 +1,4 @@
-// A program of somebody else's: a wrong package, or one without Boost's headers, does not build it.
+// A program of a user: with a wrong package, or without Boost's headers, it does not build.
 #include <perfmodel/perfmodel.hpp>
 
 namespace pm = perfmodel;

@@ -1,6 +1,6 @@
-// fuzz_<target> CORPUS [--seconds N] [--runs N] [--seed N]: the plain driver, where there is no libFuzzer.
-// Every input of the corpus once, then changes of them, until the time or the runs are over. An input that
-// ends the program is left in crash-<target>; fuzz_<target> FILE runs it again.
+// fuzz_<target> CORPUS [--seconds N] [--runs N] [--seed N]: the plain driver, where there is no
+// libFuzzer. Every input of the corpus once, then changes of them, until the time or the runs are
+// over. An input that ends the program is left in crash-<target>; fuzz_<target> FILE runs it again.
 #include <fcntl.h>
 #include <unistd.h>
 

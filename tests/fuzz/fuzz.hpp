@@ -10,8 +10,8 @@
 
 #include <napkin/query.hpp>
 
-/// Of the target that a program is of, input_of_<name> in target_<name>.cpp (entry.cpp calls it). Takes one input.
-/// Returns 0; what it must not do (crash, hang, answer a NaN, throw) is the finding.
+/// Entry of the program's target, input_of_<name> in target_<name>.cpp (entry.cpp calls it). Takes
+/// one input. Returns 0; what it must not do (crash, hang, answer a NaN, throw) is the finding.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace fuzz {
@@ -28,8 +28,8 @@ tally& counted();
 /// Ends the program with a message: a property is broken.
 [[noreturn]] void finding(const std::string& what, const std::string& where);
 
-/// A file that holds the input, since the readers take paths: another path for each input, since some
-/// remember what they read. It goes with the program.
+/// A file that holds the input, since the readers take paths: another path for each input, since
+/// some remember what they read. It goes with the program.
 class input_file {
  public:
   explicit input_file(const char* name);
@@ -45,8 +45,8 @@ class input_file {
   std::string path_;
 };
 
-/// Calls the target's body: an error of the library counts as refused, anything else that it throws is a
-/// finding.
+/// Calls the target's body: an error of the library counts as refused, anything else that it throws
+/// is a finding.
 template <class Body>
 int one_input(const Body& body) {
   try {
@@ -65,8 +65,8 @@ void check_answer(const json& answer, const std::string& where);
 /// A request of a random query, most of it allowed.
 std::string random_request(random_source& random);
 
-/// Another input from one, and sometimes a second: a value, key or line changed where it is JSON or a
-/// table, else bytes. `fresh` makes one from nothing; none where null.
+/// Another input from one, and sometimes a second: a value, key or line changed where it is JSON or
+/// a table, else bytes. `fresh` makes one from nothing; none where null.
 std::string mutated(const std::string& input, const std::string& other, random_source& random);
 
 /// Set by a target that can make its own inputs.

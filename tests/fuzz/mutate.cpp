@@ -1,5 +1,5 @@
-// Other inputs from one: a value, key or element where it is JSON, a cell or line where it is a table,
-// bytes anywhere.
+// Other inputs from one: a value, key or element where it is JSON, a cell or line where it is a
+// table, bytes anywhere.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

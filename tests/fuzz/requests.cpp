@@ -1,5 +1,5 @@
-// Requests from the declarations of the queries: names that exist, numbers within their ranges and at
-// their ends, now and then something else.
+// Requests from the declarations of the queries: names that exist, numbers within their ranges and
+// at their ends, now and then something else.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Lines of `napkin batch`: each is answered by one line, an answer whose numbers are finite or an error
+// Lines of `napkin batch`: each gets one line of output, a result with finite numbers or an error
 // with a code.
 #include <cstdint>
 #include <sstream>

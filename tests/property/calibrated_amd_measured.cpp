@@ -1,5 +1,6 @@
-// The shipped profiles of AMD's chips against the tuned kernels that AITER publishes: errors, the bound and
-// intervals. The limits are a little above what the profiles reach; docs/laws/calibrated_amd.md has both.
+// The shipped profiles of AMD's chips against the tuned kernels that AITER publishes: errors, the
+// bound and intervals. The limits are a little above what the profiles reach;
+// docs/laws/calibrated_amd.md has both.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>

@@ -136,8 +136,7 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   CHECK(own["a100_sxm"].mean() < 0.14);
 }
 
-TEST_CASE("256 experts whose tokens agree on groups, that no fit has seen",
-          "[calibrated][shared]") {
+TEST_CASE("256 experts with group-limited routing, held out of every fit", "[calibrated][shared]") {
   const auto rows = published::moe_rows(perfmodel_test::measured_folder(), true);
   REQUIRE_FALSE(rows.empty());
   score grouped, balanced;

@@ -167,7 +167,7 @@ TEST_CASE("chips by each other's links", "[calibrated][shared]") {
       }
     }
   }
-  // As they are, without their clocks: 27, 41, 25 and 42 %.
+  // Unchanged, without their clocks: 27, 41, 25 and 42 %.
   const std::map<std::string, double> most{{"NCCL, A100 by H100", 0.13},
                                            {"NCCL, Hopper by A100", 0.16},
                                            {"own, A100 by H100", 0.18},

@@ -48,7 +48,7 @@ double residual(const gemm_row& r, const pm::machine_parameters* machine = nullp
 
 }  // namespace
 
-TEST_CASE("int8 and int4 weights beside 16-bit activations, of shapes that no fit has seen",
+TEST_CASE("int8 and int4 weights with 16-bit activations, of held-out shapes",
           "[calibrated][shared]") {
   using scalar = pm::dual<2>;
   const std::vector<gemm_row> rows = published::weight_only(graph_rows());

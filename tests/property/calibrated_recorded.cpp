@@ -1,6 +1,7 @@
-// Calibrated answers as they were recorded: a change that moves one is a change of the model. Recorded anew, all of
-// them, where laws and fits changed on purpose: PERFMODEL_RECORD=FILE writes the table with today's answers.
-// The columns of `shape` are read in the order in which each question below asks for them.
+// Calibrated answers as they were recorded: a change that moves one is a change of the model.
+// Recorded anew, all of them, where laws and fits changed on purpose: PERFMODEL_RECORD=FILE writes
+// the table with today's answers. The columns of `shape` are read in the order in which each
+// question below asks for them.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdio>
@@ -137,7 +138,7 @@ pm::calibrated kernels_of(const pm::accelerator& a, pm::engine e) {
 
 }  // namespace
 
-TEST_CASE("calibrated answers are those recorded", "[calibrated]") {
+TEST_CASE("calibrated predictions are those recorded", "[calibrated]") {
   const std::map<std::string, question> questions{
       {"gemm", gemm}, {"decode", decode}, {"prefill", prefill},       {"experts", experts},
       {"norm", norm}, {"swiglu", swiglu}, {"collective", collective}, {"step", step}};

@@ -77,7 +77,7 @@ TEST_CASE("element-wise operators and normalisations", "[calibrated][shared]") {
   CHECK(pm::score_of(scalar["h100_sxm"]).mean < 0.108);
 }
 
-TEST_CASE("a row whose own table gave a number of its prediction counts as fitted",
+TEST_CASE("a row predicted with a number from its own table counts as fitted",
           "[calibrated][shared]") {
   std::map<std::string, int> fitted, unseen;
   for (const scored_row& r : rows()) {
@@ -140,7 +140,7 @@ TEST_CASE("a machine without a profile: its nearest relative's, and how far to t
   CHECK(pm::score_of(attention["a100_sxm_80gb"]).mean < 0.085);
   CHECK(pm::score_of(attention["l40s"]).mean < 0.098);
   CHECK(pm::score_of(attention["b200_sxm"]).mean < 0.45);
-  // Over all such loans the stated intervals hold about four in five.
+  // Over all transfers the stated intervals hold about four in five.
   double inside = 0.0, n = 0.0;
   for (const auto& [gpu, residual] : gemms) {
     const pm::accelerator& a = *pm::catalog::find_accelerator(gpu);

@@ -1,4 +1,4 @@
-// Defaults for fabrics that nobody collected, against tables that people posted, and the fits that
+// Defaults for fabrics without a collected table, against public tables, and the fits that
 // the defaults come from. Limits are a little above what is reached.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -57,9 +57,10 @@ TEST_CASE("the default of NVLink 5 is what public tables say", "[calibrated]") {
   CHECK_THAT(error.hop / pm::us, WithinRel(nccl.standard_error[1], 0.1));
   const auto kernels =
       published::fit_public<published::nvlink5_kernels_model>(published::public_nvlink5_kernels);
-  // With what all kernels share fitted beside it: calibrated_collectives_measured.cpp.
+  // With the parameters that all kernels share fitted too: calibrated_collectives_measured.cpp.
   CHECK_THAT(shipped.engine_all_reduce_floor / pm::us, WithinRel(kernels.value[0], 0.05));
-  // All that waits does so by one factor, and so does the engines' barrier, which it was not fitted to.
+  // All that waits does so by one factor, and so does the engines' barrier, which it was not fitted
+  // to.
   CHECK_THAT(nccl.value[5], WithinRel(1.66, 0.01));
   CHECK_THAT(shipped.engine_all_reduce_floor /
                  pm::catalog::collectives_h100_sxm.value.engine_all_reduce_floor,

@@ -1,5 +1,5 @@
-// Intervals of 80 % on groups of rows left out, computed anew from the measurements for two machines; of all
-// others coverage_recorded.cpp has what `fit coverage` printed.
+// Intervals of 80 % on groups of rows left out, computed anew from the measurements for two
+// machines; of all others coverage_recorded.cpp has what `fit coverage` printed.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/tools/fit/scores.hpp>

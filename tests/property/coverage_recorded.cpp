@@ -1,5 +1,6 @@
-// Intervals of 80 % on groups of rows that no fit had seen, as `fit coverage` recorded them: the widths that would
-// hold 72, 80 and 90 % of each operator, chip and kind; of links as `fit collectives` did.
+// Intervals of 80 % on groups of rows that no fit had seen, as `fit coverage` recorded them: the
+// widths that would hold 72, 80 and 90 % of each operator, chip and kind; of links as `fit
+// collectives` did.
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>

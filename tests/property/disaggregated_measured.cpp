@@ -1,4 +1,5 @@
-// InferenceX's disaggregated services, by the pools that they name, with the formats of their checkpoints.
+// InferenceX's disaggregated services, by the pools that they name, with the formats of their
+// checkpoints.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>

@@ -1,4 +1,5 @@
-// The law of a disaggregated service against its pools run event by event, one prompt at a time each.
+// The law of a disaggregated service against its pools run event by event, one prompt at a time
+// each.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -25,8 +26,8 @@ struct setting {
   double prompt = 0.05, token = 0.01, token_each = 0.0001, output = 200;
 };
 
-/// Prompts queue for the first of the prefill servers that is free; answers go to the decoder with the
-/// fewest, whose step takes token + token_each x batch, all its sequences getting a token each.
+/// Prompts queue for the first of the prefill servers that is free; answers go to the decoder with
+/// the fewest, with steps of token + token_each x batch, and a token for each sequence.
 class two_pools {
  public:
   two_pools(const setting& s, double output_spread, unsigned seed)

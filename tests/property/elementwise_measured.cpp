@@ -1,5 +1,6 @@
-// Streaming kernels against what others measured: small kernels over the same tensors again and again, and the
-// element-wise operators of real models. The limits are a little above what docs/laws/calibrated_elementwise.md says.
+// Streaming kernels against what others measured: small kernels over the same tensors again and
+// again, and the element-wise operators of real models. The limits are a little above what
+// docs/laws/calibrated_elementwise.md says.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <map>
@@ -28,7 +29,7 @@ double residual(const elementwise_row& r, const pm::machine_parameters& machine)
 
 }  // namespace
 
-TEST_CASE("streaming kernels by machine and operator", "[calibrated][shared]") {
+TEST_CASE("element-wise kernels by machine and operator", "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> by;
   for (const elementwise_row& r : published::elementwise_rows(perfmodel_test::measured_folder())) {
     by[r.gpu + ' ' + r.op].push_back(residual(r, machine_of(r)));

@@ -1,5 +1,6 @@
-// Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k, the
-// elasticities e_i of the result have sum w_i e_i = k. And each partial against central differences.
+// Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k,
+// the elasticities e_i of the result have sum w_i e_i = k. And each partial against central
+// differences.
 #include <perfmodel/laws/energy.hpp>
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/laws/littles_law.hpp>

@@ -1,5 +1,6 @@
-// Euler's theorem, and partials against central differences, for what a trick gains (a quotient of times: all
-// times or rates scaled alike change nothing) and for small kernels beside products.
+// Euler's theorem, and partials against central differences, for the gain of a technique (a
+// quotient of times: all times or rates scaled alike change nothing) and for element-wise kernels
+// in addition to GEMMs.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/kernels/elementwise.hpp>
 #include <perfmodel/tools/advise/formats.hpp>
@@ -54,7 +55,7 @@ TEST_CASE("Euler: gains between kernels are quotients of times") {
   check_law<2>("overlap_gain", {4e-4, 6e-4}, {1, 1}, 0, []<class T>(const in2<T>& x) {
     return pm::overlap_gain(s(x[0]), s(x[1]), T(132.0), T(8.0), T(0.7));
   });
-  // Work and copies against rates: bytes and rates scale alike.
+  // Work and buffers against rates: bytes and rates scale alike.
   check_law<5>("pinned_copy_gain", {3e-2, 1e9, 5e10, 1e10, 1e-3}, {1, 1, 0, 0, 1}, 0,
                []<class T>(const in5<T>& x) {
                  return pm::pinned_copy_gain(s(x[0]), b(x[1]), bps(x[2]), bps(x[3]), s(x[4]));

@@ -1,5 +1,6 @@
-// Euler's theorem, and partials against central differences, for the laws of data paths, schedules and cycles.
-// Laws of whole numbers alone have no slope: sectors, bank conflicts, shuffles, tensor memory, bulk copies.
+// Euler's theorem, and partials against central differences, for the laws of data paths, schedules
+// and cycles. Laws of whole numbers only have no slope: sectors, bank conflicts, shuffles, tensor
+// memory, TMA transfers.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/laws/kv_cache.hpp>
@@ -66,7 +67,7 @@ TEST_CASE("elasticities of tiles and registers have the sum that Euler's theorem
   });
 }
 
-TEST_CASE("elasticities of hits and copies have the sum that Euler's theorem says") {
+TEST_CASE("elasticities of cache hits and speculation have the sum that Euler's theorem says") {
   check_law<3>("hits of a window", {40e6, 20e6, 0.6}, {1, 1, 0}, 0, []<class T>(const in3<T>& x) {
     return pm::persistent_hits(b(x[0]), b(x[1]), x[2]);
   });

@@ -1,5 +1,6 @@
-// Euler's theorem, and partials against central differences, for laws of training state, of caches that are sent,
-// fetched, shared and evicted, and of ridges. Where a law has two scales it is held to both, one after the other.
+// Euler's theorem, and partials against central differences, for laws of training state, of caches
+// that are sent, fetched, shared and evicted, and of ridges. Where a law has two scales it is held
+// to both, one after the other.
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/laws/metrics.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
@@ -50,7 +51,8 @@ pm::basic_host_tier<T> host(const T& link, const T& latency) {
   return {.tokens = T(1e6), .bandwidth_per_device = bps(link), .latency = s(latency)};
 }
 
-/// 500 tokens that all share and 3000 of each of 600: x = those tokens, own, answer, capacity, prefixes.
+/// 500 tokens that all share and 3000 of each of 600: x = those tokens, own, answer, capacity,
+/// prefixes.
 template <class T>
 pm::basic_prefix_tree<T> tree(const in6<T>& x) {
   pm::basic_prefix_tree<T> t;
@@ -163,7 +165,7 @@ TEST_CASE("elasticities of evictions and shared prefixes have the sum that Euler
                []<class T>(const in6<T>& x) {
                  return pm::prefix_hit_of(tree(x), x[4]).requests_until_eviction;
                });
-  // Of conversations alone: as many more in as many more tokens are found as often.
+  // Conversations only: twice as many in twice as many tokens are found as often.
   const auto found = []<class T>(const in6<T>& x) {
     pm::basic_prefix_tree<T> t;
     t.levels.push_back({x[1], x[5]});
@@ -225,7 +227,8 @@ TEST_CASE("elasticities of ridges, rates and repetitions have the sum that Euler
                });
 }
 
-// The largest rate is found by bisection, and has no derivatives: Euler's theorem by its own words alone.
+// The largest rate is found by bisection, and has no derivatives: Euler's theorem by its own words
+// alone.
 TEST_CASE("goodput: twice the rates of all machines and half the limits are twice the requests") {
   const auto goodput = [](double scale) {
     const auto d = on_h100(1, 3.35e12 * scale, 989e12 * scale, 67e12 * scale);

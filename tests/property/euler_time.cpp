@@ -1,5 +1,6 @@
-// Euler's theorem, and partials against central differences, for laws of launches, overlap, scaling, metrics,
-// queues and drafts. Laws of whole numbers alone have no slope: kernels' stages, warps, tiles, regions.
+// Euler's theorem, and partials against central differences, for laws of launches, overlap,
+// scaling, metrics, queues and drafts. Laws of whole numbers alone have no slope: kernels' stages,
+// warps, tiles, regions.
 #include <perfmodel/laws/energy.hpp>
 #include <perfmodel/laws/fusion.hpp>
 #include <perfmodel/laws/iron_law.hpp>
@@ -69,7 +70,7 @@ TEST_CASE("elasticities of speed-ups have the sum that Euler's theorem says") {
   check_law<1>(
       "the largest speed-up, by what is left", {0.3}, {1}, -1,
       []<class T>(const std::array<T, 1>& x) { return pm::largest_speedup(T(1.0 - x[0])); });
-  // Of pure numbers, (1 - 1/S) / (1 - 1/f): the slopes alone.
+  // Laws of pure numbers, (1 - 1/S) / (1 - 1/f): only the slopes.
   check_law<2>("the share that a speed-up shows", {1.6, 8.0}, {0, 0}, 0,
                []<class T>(const in2<T>& x) { return pm::share_from_speedup(x[0], x[1]); });
   check_law<1>("the share that is gone, of what is left", {1.6}, {1}, -1,
@@ -120,7 +121,8 @@ TEST_CASE("elasticities of metrics have the sum that Euler's theorem says") {
                });
 }
 
-TEST_CASE("elasticities of queues, savings and drafts have the sum that Euler's theorem says") {
+TEST_CASE(
+    "elasticities of queues, savings and speculation have the sum that Euler's theorem says") {
   check_law<3>("M/G/1", {7.0, 0.1, 1.4}, {1, -1, 0}, -1, []<class T>(const in3<T>& x) {
     return pm::mg1(rps(x[0]), s(x[1]), x[2]).time.value();
   });

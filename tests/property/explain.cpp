@@ -77,7 +77,7 @@ void check_names(const pm::derivation& d) {
 
 }  // namespace
 
-TEST_CASE("explain: read back, a derivation gives the double's answer bit by bit") {
+TEST_CASE("explain: read back, a derivation gives the double's result bit by bit") {
   for (const auto& d : deployments()) {
     INFO(d.model.name.view() << " tensor " << d.layout.tensor);
     for (const pm::iteration& i :

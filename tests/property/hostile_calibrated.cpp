@@ -1,4 +1,4 @@
-// Profiles, layouts and trainings that nobody means: what comes out is a finite number, a result
+// Meaningless profiles, layouts and trainings: the output is a finite number, a result
 // with a reason, or a named error.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -30,7 +30,7 @@ std::array<double, 3> of(const pm::estimate& e) {
   return {e.time.value(), e.mfu, e.mbu};
 }
 
-/// A spec, some of whose numbers are replaced, as the door lets it in.
+/// A spec with some numbers replaced, as validation accepts it.
 template <class Spec>
 Spec troubled(Spec spec, source_of_trouble& x) {
   Spec::fields(
@@ -191,7 +191,7 @@ TEST_CASE("hostile profiles: collectives") {
   });
 }
 
-TEST_CASE("hostile inputs: communication beside compute") {
+TEST_CASE("hostile inputs: communication concurrent with compute") {
   withstand("beside", [](auto& x) {
     const auto e =
         pm::overlap_with_collective(x() * pm::second, x() * pm::second, mostly(132, x), x());

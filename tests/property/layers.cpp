@@ -104,8 +104,8 @@ TEST_CASE(
 }
 
 TEST_CASE("layers: the cache and states that decoding moves are those that a sequence keeps") {
-  // Over one device, at a context below every choice: all that is kept is read, and a token written;
-  // states are read and written.
+  // Over one device, at a context below every choice: all that is kept is read, and a token
+  // written; states are read and written.
   for (const pm::transformer* m : mixed_models) {
     for (const double context : {100.0, 400.0}) {
       const double kept = pm::kv_bytes(*m, context).value();

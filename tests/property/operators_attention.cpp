@@ -100,7 +100,7 @@ TEST_CASE("a decode step is a prompt of one token over the rest of its context",
   }
 }
 
-TEST_CASE("attention: fusing, grouping, windows and narrow caches never add work", "[operators]") {
+TEST_CASE("attention: fusing, grouping, windows and 8-bit caches never add work", "[operators]") {
   shapes s;
   for (int i = 0; i < 500; ++i) {
     const pm::attention_prefill a = s.prefill();

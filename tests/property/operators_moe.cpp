@@ -84,7 +84,7 @@ TEST_CASE("tokens_on_rank never exceeds the exact share", "[operators]") {
   }
 }
 
-TEST_CASE("moe_ffn: ranks together do the block's work and hold its experts", "[operators]") {
+TEST_CASE("moe_ffn: the ranks' sum is the block's work and its experts", "[operators]") {
   for (const double tokens : {1.0, 16.0, 1024.0}) {
     const pm::moe_ffn whole{.tokens = tokens,
                             .hidden = 2048,

@@ -149,7 +149,8 @@ TEST_CASE("calibrated decode attention: more takes longer, but where its law say
 }
 
 TEST_CASE(
-    "calibrated decode attention: a sequence more is less throughput only past a wave or a split",
+    "calibrated decode attention: one more sequence lowers throughput only past a tile wave or a "
+    "split",
     "[calibrated][order]") {
   random_numbers x(63);
   order throughput("sequences per second");
@@ -198,7 +199,8 @@ TEST_CASE("calibrated prefill attention: more takes longer, but where its law sa
     const auto where = [&] {
       return std::string(change.name) + " of " + told(m, w) + "; " + told(m, more);
     };
-    // Of keys in parts a second row of tiles ends the first one's counting as a wave of its own.
+    // With splits over keys a second row of tiles ends the count of the first one as a wave of its
+    // own.
     const auto second_row = [&] {
       const double rows = kernels_of(m, w).tile_rows;
       return parts(m, w) > 1.0 && w.tokens <= rows && more.tokens > rows;

@@ -1,5 +1,5 @@
-// More of anything never takes less time, and more bandwidth never more: products, experts, streams and
-// collectives, bound and calibrated. $PERFMODEL_SAMPLES samples of each property.
+// More of anything never takes less time, and more bandwidth never more: products, experts, streams
+// and collectives, bound and calibrated. $PERFMODEL_SAMPLES samples of each property.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -53,7 +53,7 @@ pm::call_conditions random_routing(random_numbers& x) {
   return {.routing = x.uniform() < 0.5 ? pm::expert_routing::random : pm::expert_routing::balanced};
 }
 
-/// The same with up to three times the DRAM bandwidth.
+/// The device with up to three times the DRAM bandwidth.
 pm::accelerator with_more_bandwidth(const pm::accelerator& a, random_numbers& x) {
   pm::accelerator out = a;
   out.dram.bandwidth = x.uniform(1.0, 3.0) * a.dram.bandwidth.quantity();
@@ -105,8 +105,9 @@ bool fewer_parts(const calibrated_machine& m, const pm::gemm& g, const pm::gemm&
   return false;
 }
 
-/// One row or token more is never less throughput, but where the law names a step of its kernels; by less than
-/// 0.01 % where activations outgrow L2. Power, which takes its share of what more rows gain, is left out.
+/// One row or token more is never less throughput, but where the law names a step of its kernels;
+/// by less than 0.01 % where activations outgrow L2. Power, which takes its share of what more rows
+/// gain, is left out.
 template <class Random, class More, class Count, class Steps>
 void check_throughput(const std::string& name, std::uint64_t seed, Random&& random, More&& more,
                       Count&& count, Steps&& steps) {

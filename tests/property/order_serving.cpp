@@ -1,5 +1,5 @@
-// A service: more load, longer prompts and answers never take less time; more memory never holds fewer sequences;
-// more bandwidth is never slower. $PERFMODEL_SAMPLES samples of each property.
+// A service: more load, longer prompts and answers never take less time; more memory never holds
+// fewer sequences; more bandwidth is never slower. $PERFMODEL_SAMPLES samples of each property.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/laws/kv_cache.hpp>
 #include <perfmodel/model/catalog/all.hpp>
@@ -84,9 +84,10 @@ pm::prefill_steps passes_of(const service& s, const pm::calibrated& c) {
   return pm::detail::predict_service(s.d, s.l, engine, time).steps;
 }
 
-/// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none, and where decodes
-/// leave it less than a prompt, it takes a pass more: 99 % of gaps may then be shorter (itl_of). So they may where
-/// the pass with one prompt comes past a step that full ones are past, so that each further one adds less.
+/// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none,
+/// and where decodes leave it less than a prompt, it takes a pass more: 99 % of gaps may then be
+/// shorter (itl_of). So they may where the pass with one prompt comes past a step that full ones
+/// are past, so that each further one adds less.
 bool steps_between(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   const double groups = s.d.layout.pipeline * s.d.layout.data;
@@ -97,24 +98,25 @@ bool steps_between(const service& s, const service& t, const pm::calibrated& c) 
           q.marginal_prefill_time < 0.9 * p.marginal_prefill_time);
 }
 
-/// Whether nine tenths of the room for prompts are taken: with more requests more decode in each iteration, and the full
-/// ones, of which the longest gaps are, have fewer prompts.
+/// Whether nine tenths of the room for prompts are taken: with more requests more decode in each
+/// iteration, and the full ones, of which the longest gaps are, have fewer prompts.
 bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm::calibrated& c) {
   return s.l.rate().value() * answer.itl_distribution.mean().value() >
          0.9 * passes_of(s, c).prefills_per_step;
 }
 
-/// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of attention more.
-bool full_passes_step(const service& s, const service& t, const pm::calibrated& c) {
+/// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of
+/// attention more.
+bool full_budget_step(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   return q.prefills_per_step > p.prefills_per_step &&
          q.prefills_per_step * q.saturated_prefill_time >
              p.prefills_per_step * p.saturated_prefill_time;
 }
 
-/// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt than by its tokens:
-/// a tile or another kernel more for few more of them, so that each is slower and all are no more throughput
-/// (closed_service).
+/// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt
+/// than by its tokens: a tile or another kernel more for few more of them, so that each is slower
+/// and all are no more throughput (closed_service).
 bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
   const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
   const auto tokens = [](const pm::prefill_steps& x) {
@@ -128,15 +130,16 @@ bool steps_up(const service& s, const service& t, const pm::calibrated& c) {
           chunk > tokens(q) / tokens(p));
 }
 
-/// Whether a closed loop is limited by prefill: throughput is 1 / saturated prefill time, so that what decoding gains
-/// in ITL is lost in TTFT, and the whole time stays.
+/// Whether a closed loop is limited by prefill: throughput is 1 / saturated prefill time, so that
+/// what decoding gains in ITL is lost in TTFT, and the whole time stays.
 bool limited_by_prefill(const service& s, const pm::serving_estimate& e, const pm::calibrated& c) {
   return s.l.is_closed() &&
          e.throughput.value() * passes_of(s, c).saturated_prefill_time.value() > 0.999;
 }
 
-/// The throughput of a service with all places taken: the largest rate of an open loop, near which waits for a place
-/// are long (admission_queue_of). Kernels that step make it less with more places (closed_service).
+/// Throughput of a service with all batch slots taken: the largest rate of an open loop. Near it
+/// the admission delay is long (admission_queue_of). Discontinuous kernel times can lower it with
+/// more slots (closed_service).
 double full_throughput(service s, const pm::calibrated& c) {
   s.l.arrivals = pm::closed_loop{1e6};
   return pm::serving(s.d, s.l, c).throughput.value();
@@ -186,12 +189,14 @@ TEST_CASE("a closed loop: more of a load never takes less time", "[calibrated][o
     const auto where = [&] { return told(s) + "; " + told(more); };
     const auto a = pm::serving_bound(s.d, s.l), b = pm::serving_bound(more.d, more.l);
     if (!b.feasible.feasible) continue;
-    // Cut once more, a prompt fills the stages of a pipeline sooner, and fewer others decode beside it.
+    // In more chunks, a prompt fills the stages of a pipeline sooner, and fewer sequences decode in
+    // its steps.
     const bool cut = pm::detail::chunks_of(more.l) != pm::detail::chunks_of(s.l);
     e2e.rises(a.e2e.value(), b.e2e.value(), where, [&] { return cut; });
     if (what < 0.4) {
       itl.rises(a.itl.value(), b.itl.value(), where);
-      // Where chunks are not full of one prompt, own passes have room that others' do not fill.
+      // If chunks are not full of one prompt, the steps of this one have room that others do not
+      // fill.
       through.rises(0.99 * a.throughput.value(), b.throughput.value(), where);
     }
     const service faster = faster_than(s, x);
@@ -199,7 +204,7 @@ TEST_CASE("a closed loop: more of a load never takes less time", "[calibrated][o
     const auto predicted = [&](const service& v) {
       return pm::serving(v.d, v.l, v.machine->calibration).e2e.value();
     };
-    // Longer prompts leave fewer decoding beside them, and their passes may have a tile less.
+    // Longer prompts leave fewer sequences decoding in their steps, which may have a tile less.
     calibration.rises(0.8 * predicted(s), predicted(more), where,
                       [&] { return steps_up(more, s, s.machine->calibration); });
   }
@@ -286,7 +291,8 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
              steps_between(s, better, c);
     };
     if (memory) {
-      // More of it lets more in at once, each of which is slower; passes of more may be beyond a step.
+      // More of it lets more in at once, each of which is slower; passes of more may be beyond a
+      // step.
       const auto saturated = [&] {
         return excused() || full_throughput(better, c) < full_throughput(s, c);
       };
@@ -298,7 +304,7 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     // Prompts that are through sooner leave more decoding at once, or more of them a pass.
     itl.rises(0.995 * b.itl.value(), a.itl.value(), where);
     ttft.rises(b.ttft.value(), a.ttft.value(), where,
-               [&] { return full_passes_step(s, better, c) || limited_by_prefill(better, b, c); });
+               [&] { return full_budget_step(s, better, c) || limited_by_prefill(better, b, c); });
     any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where,
                    [&] { return limited_by_prefill(better, b, c); });
     e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where);

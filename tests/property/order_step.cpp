@@ -1,5 +1,6 @@
-// A pass of more sequences, longer contexts or more prompt tokens never takes less time, and no pass takes longer
-// on a machine with more bandwidth or quicker links. $PERFMODEL_SAMPLES samples of each property.
+// A pass of more sequences, longer contexts or more prompt tokens never takes less time, and no
+// pass takes longer on a machine with more bandwidth or quicker links. $PERFMODEL_SAMPLES samples
+// of each property.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step.hpp>
@@ -86,8 +87,8 @@ void add(pass& p, random_numbers& x) {
   }
 }
 
-/// A prompt that ends inside a chunk of attention which what is cached of it fills up: a token more takes the place of
-/// a cached one, as its law says (prefills_of).
+/// A prompt that ends inside a chunk of attention which what is cached of it fills up: a token more
+/// takes the place of a cached one, as its law says (prefills_of).
 bool fills_its_chunk(const pass& p) {
   for (const auto& kind : p.d.model.layers.mixers) {
     const auto* a = std::get_if<pm::attention_shape>(&kind.shape);
@@ -109,8 +110,9 @@ bool unscheduled(const pass& p, const pass& more) {
       sequences(p), sequences(more));
 }
 
-/// Where the kernels of a pass of one sequence more take longer than in proportion: a matrix product with a matrix
-/// instruction of rows more, experts or attention with a tile or a wave more, a collective by another algorithm.
+/// True if kernels of a step with one more sequence take longer than in proportion: a GEMM with one
+/// more matrix instruction of rows, experts or attention with a tile or a wave more, a collective
+/// by another algorithm.
 bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
   const auto times = [&](const pass& q) {
     std::vector<double> out;
@@ -131,7 +133,8 @@ bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
 
 }  // namespace
 
-TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[calibrated][order]") {
+TEST_CASE("an engine step: more work takes longer, except in the parts of attention",
+          "[calibrated][order]") {
   random_numbers x(81);
   order bound("bound"), whole_keys("calibrated, keys in one part"),
       parts("calibrated, by less than a fifth");
@@ -152,7 +155,8 @@ TEST_CASE("a pass: more work takes longer, but for the parts of attention", "[ca
   }
 }
 
-TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibrated][order]") {
+TEST_CASE("an engine step: more bandwidth and faster links never take longer",
+          "[calibrated][order]") {
   random_numbers x(82);
   order bound("bound"), calibrated("calibrated");
   const long n = samples();
@@ -170,7 +174,7 @@ TEST_CASE("a pass: more bandwidth and quicker links never take longer", "[calibr
   }
 }
 
-TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
+TEST_CASE("an engine step: one more sequence is never less throughput", "[order]") {
   random_numbers x(83);
   order bound("bound"), one("calibrated, but where a kernel steps up"),
       twice("calibrated, twice the sequences, by tiles alone, by less than 3 %");
@@ -187,9 +191,10 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
               more.i.batch / predicted(more, p.calibration), where,
               [&] { return steps_up(p, more, p.calibration); });
     more.i.batch = 2.0 * p.i.batch;
-    // Tiles hardly lose by twice the rows: two of 256 multiply all rows where one left some out. What can lose more: fewer parts of keys and of k, where tiles fill SMs; power,
-    // that long products meet; collectives, whose kernels change with the message; what leaves the L2, where
-    // measured small kernels find it.
+    // Tiles hardly lose by twice the rows: two of 256 multiply all rows where one left some out.
+    // What can lose more: fewer parts of keys and of k, where tiles fill SMs; power, that long
+    // GEMMs meet; collectives, which change their kernels with the message; data that leave the L2,
+    // in which measured element-wise kernels find it.
     pm::calibrated c = without_parts(p.calibration);
     c.machine.split_cost = 1.0 * pm::second;
     c.machine.power_slowdown = 0.0;
@@ -197,7 +202,7 @@ TEST_CASE("a pass: a sequence more is never less throughput", "[order]") {
       return pm::step(q.d, q.i, c, pm::full_link{}).time.value();
     };
     twice.rises(0.97 * p.i.batch / seconds(p), more.i.batch / seconds(more), where, [&] {
-      // Of A100's untuned experts activations outgrow the L2.
+      // Activations of A100's untuned experts outgrow the L2.
       return c.elementwise_kernels.has_any() || (c.untuned_moe_kernels && steps_up(p, more, c));
     });
   }

@@ -32,7 +32,8 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a copy by SMs is never faster than by a copy engine, and ends in steady interference") {
+TEST_CASE(
+    "a transfer by SMs is never faster than by the copy engine, and ends in steady interference") {
   random_numbers r(3);
   for (int i = 0; i < 500; ++i) {
     const pm::duration<> compute = r.log_uniform(1e-5, 1) * pm::second;

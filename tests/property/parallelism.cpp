@@ -49,7 +49,7 @@ TEST_CASE("the bubble is idle time over all time, and shrinks with microbatches 
   }
 }
 
-TEST_CASE("all stages together hold all layers, and no stage idles needlessly") {
+TEST_CASE("the stages' sum is all layers, and no stage idles needlessly") {
   for (int layers = 1; layers <= 100; ++layers) {
     for (int p = 1; p <= layers; ++p) {
       const double each = pm::layers_per_stage(double(layers), double(p));
@@ -104,7 +104,7 @@ TEST_CASE("ZeRO-1 and 2 send what plain data parallelism does; ZeRO-3 half as mu
   }
 }
 
-TEST_CASE("beside communication: the time of a copy kernel, in its three parts") {
+TEST_CASE("concurrent with communication: the time of a copy kernel, in its three parts") {
   for (const double compute : {0.0, 0.1, 1.0, 10.0}) {
     for (const double sent : {0.0, 0.2, 1.0, 5.0, 50.0}) {
       for (const double taken : {0.0, 4.0, 20.0, 100.0}) {

@@ -35,7 +35,7 @@ pm::plan_request random_request(perfmodel_test::random_numbers& random) {
   if (random.uniform() < 0.3) q.load.prefix_hit = random.uniform(0.0, 0.9);
   if (random.uniform() < 0.6) {
     q.pools = pm::plan_pools{.first_token_from_decode = random.uniform() < 0.5};
-    // Where a decoding step has to be nearly as quick as one without prompts, pools are worth it.
+    // With an ITL target close to the time of a step without prefill, pools pay.
     q.targets.itl = pm::latency_target{random.log_uniform(0.005, 0.05) * pm::second, 0.99};
   } else {
     q.speculations = {{.by = pm::drafter::lookup,
@@ -65,7 +65,9 @@ void check(const pm::plan_request& q, const pm::plan_point& p, counted& of) {
 
 }  // namespace
 
-TEST_CASE("plan: no point answers sooner than its bound, nor sends more, pools and drafts too") {
+TEST_CASE(
+    "plan: no point has less latency or more throughput than its bound, pools and speculation "
+    "too") {
   perfmodel_test::random_numbers random(23);
   const auto measured = [](const pm::accelerator& a, pm::engine e) {
     return pm::calibrated_for(a, e);

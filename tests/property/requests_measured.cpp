@@ -1,12 +1,13 @@
-// Two runs of vLLM, request by request, played through the simulated engine with the calibrated step.
+// Two runs of vLLM, request by request, played through the simulated engine with the calibrated
+// step.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 #include <string>
 #include <utility>
 

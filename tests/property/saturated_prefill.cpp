@@ -89,7 +89,7 @@ service random_service(random_numbers& x) {
   }
 }
 
-/// Time for each prompt of a step whose token budget is full of them, in every stage and group,
+/// Time per prompt of a step with a token budget full of prefill, in every stage and group,
 /// without decoding.
 template <class Policy>
 double seconds_of_a_prompt(const service& s, const Policy& policy) {

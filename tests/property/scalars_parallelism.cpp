@@ -118,7 +118,7 @@ TEST_CASE("ring attention agrees over all scalars, hidden and exposed") {
   check_scalars(time, 450e9, 900e12, 64000.0, 64.0, 64.0);
 }
 
-TEST_CASE("communication beside compute agrees over all scalars") {
+TEST_CASE("communication concurrent with compute agrees over all scalars") {
   const auto beside = []<class T>(const std::array<T, 4>& x) {
     return pm::overlap_with_collective(pm::duration<T>::from_value(x[0]),
                                        pm::duration<T>::from_value(x[1]), x[2], x[3])

@@ -69,7 +69,7 @@ TEST_CASE("step: expert- and data-parallel decoding agrees over all scalars") {
       8e12, 900e9, 256.0, 4000.0);
 }
 
-TEST_CASE("step: a pipelined mixed pass agrees over all scalars") {
+TEST_CASE("step: a pipelined mixed step agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 6>& x) {
         return pm::step_bound(
@@ -83,7 +83,7 @@ TEST_CASE("step: a pipelined mixed pass agrees over all scalars") {
       8e12, 900e9, 64.0, 4000.0, 1500.0, 700.0);
 }
 
-TEST_CASE("step: a steady pass agrees over all scalars") {
+TEST_CASE("step: a steady step agrees over all scalars") {
   check_scalars(
       []<class T>(const std::array<T, 6>& x) {
         return pm::step_bound(on_b200<T>(cat::mixtral_8x7b, {.tensor = 2, .expert = 2}, x[0], x[1]),

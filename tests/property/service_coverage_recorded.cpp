@@ -1,5 +1,6 @@
-// Intervals of 80 % around services that no fit had seen, as `fit engines` recorded them: the widths around their kernels
-// that would hold 72, 80 and 90 % of each engine's, by what was left out, and of what no engine was fitted to.
+// Intervals of 80 % around services that no fit had seen, as `fit engines` recorded them: the
+// widths around their kernels that would hold 72, 80 and 90 % of each engine's, by what was left
+// out, and of what no engine was fitted to.
 #include <catch2/catch_test_macros.hpp>
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -36,7 +37,8 @@ TEST_CASE("intervals of services hold 72 to 90 % of what was left out, by engine
     INFO(engine << ' ' << kind << ", without its " << left_out << ", " << quantity << ": stated "
                 << width);
     CHECK(width >= r.number("holds_72"));
-    // vLLM with its accelerator left out, its models seen: 97 % of the first tokens, 75 % with its models left out.
+    // vLLM with its accelerator left out, its models seen: 97 % of the first tokens, 75 % with its
+    // models left out.
     const bool wide = engine == "vllm" && left_out == "gpu" && quantity == "first";
     CHECK((wide || width <= r.number("holds_90")));
     CHECK(r.number("services") >= 3);

@@ -1,10 +1,11 @@
-// Published services of one engine, played through the simulator with the settings that they were run
-// with: what of the time to first token is the schedule, without a host's time and with nothing fitted.
+// Published services of one engine, played through the simulator with the settings that they were
+// run with: what of the time to first token is the schedule, without a host's time and with nothing
+// fitted.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 
 #include <fit/published_services.hpp>
 #include "support/shared.hpp"
@@ -17,8 +18,8 @@ using sim::record;
 
 namespace {
 
-/// SemiAnalysisAI/InferenceX, benchmarks/dsr1_fp8_h200.sh: SGLang with chunks of 32,768 tokens, which
-/// sends the first token at once and then every tenth.
+/// SemiAnalysisAI/InferenceX, benchmarks/dsr1_fp8_h200.sh: SGLang with chunks of 32,768 tokens,
+/// which sends the first token at once and then every tenth.
 constexpr auto sglang_on_h200 = [](const pm::service_load& l) {
   return sim::scheduler{.kind = sim::scheduling::prefill_first,
                         .token_budget = 32768,

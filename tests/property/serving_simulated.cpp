@@ -139,7 +139,8 @@ struct scores {
   }
 };
 
-/// Small caches of any load, closed loops, runs, and open loops below and above 85 % of the best rate.
+/// Small caches of any load, closed loops, runs, and open loops below and above 85 % of the best
+/// rate.
 std::string kind_of(const simulated_row& r) {
   if (r.service.small) return "small cache";
   if (r.arrivals.concurrency == 0) {
@@ -173,7 +174,8 @@ TEST_CASE("service: short simulations say what the long ones that were recorded 
 }
 
 TEST_CASE("service: the laws against simulations") {
-  // Rows within the limits, at least, in the order of `quantities`. Raise these where a law improves.
+  // Rows within the limits, at least, in the order of `quantities`. Raise these where a law
+  // improves.
   const std::map<std::string, std::array<int, quantities.size()>> reached{
       {"closed", {85, 100, 94, 94, 84, 88, 93, 96, 100, 100}},
       {"run", {14, 16, 18, 14, 16, 18, 18, 16, 18, 18}},

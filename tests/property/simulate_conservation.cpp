@@ -415,7 +415,7 @@ TEST_CASE("conservation over random workloads", "[simulate][long]") {
 
 // Runs with a known result.
 
-TEST_CASE("a request alone is its prefill steps and its decode steps", "[simulate]") {
+TEST_CASE("an unloaded request is its prefill steps and its decode steps", "[simulate]") {
   random_numbers r(5);
   for (int i = 0; i < 2000; ++i) {
     const int input = between(r, 1, 5000), output = between(r, 1, 300);

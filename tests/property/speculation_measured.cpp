@@ -30,7 +30,7 @@ double off(double predicted, double measured) {
 
 }  // namespace
 
-TEST_CASE("acceptance by position of one half of the requests gives the other's tokens per pass",
+TEST_CASE("acceptance by position of one half of the requests gives the other's tokens per step",
           "[speculation][shared]") {
   for (const traced_speculation& t : traces()) {
     const std::vector<double> seen = t.by_position(0);
@@ -53,7 +53,8 @@ TEST_CASE("the first position, and a later acceptance of another text", "[specul
   }
 }
 
-TEST_CASE("copies come in runs, and learned drafts do not", "[speculation][shared]") {
+TEST_CASE("n-gram matches come in runs, and tokens of learned drafters do not",
+          "[speculation][shared]") {
   for (const traced_speculation& t : traces()) {
     double over_positions = 1.0;
     for (const int k : published::traced_lengths) {

@@ -64,7 +64,8 @@ struct mixer_by_hand {
   double absorbed() const { return kv_rank ? 2 * *kv_rank + *rope : dk + dv; }
 };
 
-/// Whether these plain numbers are all there is to a model; tests/property/layers.cpp has the others.
+/// Whether these plain numbers are all there is to a model; tests/property/layers.cpp has the
+/// others.
 bool known_by_hand(const pm::transformer& m) {
   for (const auto& kind : m.layers.mixers) {
     if (kind.shape.index() > 1) return false;
@@ -177,7 +178,7 @@ sums by_hand(const pm::deployment& d, const pm::iteration& i) {
   return s;
 }
 
-/// A machine whose every all-reduce costs its message once, and which is never too small.
+/// A machine on which every all-reduce costs its message once, with enough memory.
 pm::accelerator roomy() {
   pm::accelerator a = cat::b200_sxm;
   a.dram.capacity = 1e6 * pm::GB;
@@ -351,7 +352,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "step: prefill passes from memory- to compute-bound at the ridge, 295 tokens on one H100") {
+    "step: prefill turns from memory- to compute-bound at the ridge, 295 tokens on one H100") {
   // Weights once against 2 FLOP per weight and token: S = R b / (2 BW). Counting activations as
   // traffic moves it to 318; a bound keeps them on the chip.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_70b};

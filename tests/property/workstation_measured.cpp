@@ -1,5 +1,5 @@
-// RTX PRO 6000's profile against the kernels of vLLM that others measured on it, and what GeForce takes of
-// it. The limits are a little above what docs/laws/calibrated_workstation.md says.
+// RTX PRO 6000's profile against the kernels of vLLM that others measured on it, and what GeForce
+// takes of it. The limits are a little above what docs/laws/calibrated_workstation.md says.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
@@ -27,7 +27,7 @@ double predicted(const published::workstation_row& r, const pm::machine_paramete
 
 }  // namespace
 
-TEST_CASE("products of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
+TEST_CASE("GEMMs of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
   const auto rows = published::workstation_rows(perfmodel_test::measured_folder());
   const pm::machine_profile& own = catalog::profile_rtx_pro_6000;
   std::vector<double> residual;
@@ -47,7 +47,7 @@ TEST_CASE("products of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
   CHECK(pm::coverage_of(residual, own.log_sigma) < 0.90);
 }
 
-TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
+TEST_CASE("element-wise kernels of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
   const auto rows = published::workstation_rows(perfmodel_test::measured_folder());
   const pm::memory_bound_kernels& eager = catalog::memory_bound_kernels_rtx_pro_6000;
   std::vector<double> norms, look_ups, all;
@@ -64,7 +64,7 @@ TEST_CASE("streaming kernels of vLLM's layers on RTX PRO 6000", "[calibrated][sh
   CHECK(pm::score_of(norms).mean < 0.13);
 }
 
-TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
+TEST_CASE("element-wise kernels of a step on RTX PRO 6000, as a step counts them",
           "[calibrated][shared]") {
   std::map<std::string, std::vector<double>> residual;
   for (const auto& r : published::small_kernel_rows(perfmodel_test::measured_folder())) {
@@ -80,7 +80,7 @@ TEST_CASE("small kernels of a pass on RTX PRO 6000, as a pass counts them",
   CHECK(mean("sampler") < 0.26);
 }
 
-TEST_CASE("Triton's experts on RTX PRO 6000, whose L2 holds their buffers",
+TEST_CASE("Triton's experts on RTX PRO 6000, with buffers resident in its L2",
           "[calibrated][shared]") {
   std::vector<double> own, as_hopper;
   for (const auto& r : published::expert_rows(perfmodel_test::measured_folder())) {
@@ -119,7 +119,7 @@ TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S'
              WithinRel(13.77e12 * (128.0 * 2.52) / (188.0 * 2.43), 1e-9));
 }
 
-TEST_CASE("a chunk beside decodes on RTX PRO 6000", "[calibrated][shared]") {
+TEST_CASE("a prefill chunk in a decode batch on RTX PRO 6000", "[calibrated][shared]") {
   const auto rows = published::mixed_attention_rows(perfmodel_test::measured_folder());
   const pm::mixed_attention_calibration c{catalog::profile_rtx_pro_6000.value,
                                           catalog::mixed_attention_rtx_pro_6000};
@@ -138,9 +138,10 @@ TEST_CASE("a chunk beside decodes on RTX PRO 6000", "[calibrated][shared]") {
   CHECK(pm::coverage_of(residual, catalog::mixed_attention_log_sigma) < 0.84);
 }
 
-TEST_CASE("tiles of a chunk beside decodes by hand", "[calibrated]") {
-  // 188 SMs: 64 rows of one head are one tile of two blocks of keys; four decodes of 128 keys and one head are
-  // four tiles of two steps. All run at once, and the prompt's half block more is the longest.
+TEST_CASE("tiles of a prefill chunk in a decode batch by hand", "[calibrated]") {
+  // 188 SMs: 64 rows of one head are one tile of two blocks of keys; four decodes of 128 keys and
+  // one head are four tiles of two steps. All run at once, and the prompt's half block more is the
+  // longest.
   const auto& p = catalog::mixed_attention_rtx_pro_6000;
   const pm::attention_prefill x{
       .batch = 1, .tokens = 64, .query_heads = 1, .kv_heads = 1, .head_dim = 128, .past = 192};
@@ -162,8 +163,8 @@ TEST_CASE("tiles of a chunk beside decodes by hand", "[calibrated]") {
   CHECK(pm::detail::key_reads(catalog::rtx_pro_6000, large) == 1.0);
 }
 
-// Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes little:
-// 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
+// Nothing was fitted to a 4090. llama.cpp reads 15 GB of 16-bit weights for each token and computes
+// little: 54.84 tokens a second are 82 % of the memory's data sheet, more than L40S's share.
 TEST_CASE("a 4090 reads weights as fast as RTX PRO 6000's share says", "[calibrated][shared]") {
   const auto table = perfmodel_test::measured_table("llamacpp_xiongjiedai_public.csv");
   int rows = 0;

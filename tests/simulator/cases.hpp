@@ -1,4 +1,5 @@
-// Loads of services for which the laws are held against simulations, and what was simulated of each.
+// Loads of services for which the laws are held against simulations, and what was simulated of
+// each.
 #pragma once
 
 #include <array>
@@ -7,8 +8,8 @@
 #include <perfmodel/model/catalog/all.hpp>
 #include <string>
 
-#include "simulator/passes.hpp"
 #include "simulator/simulate.hpp"
+#include "simulator/step_times.hpp"
 
 namespace perfmodel_test::simulator {
 
@@ -84,7 +85,8 @@ inline bool compared(const service& s, const workload& w) {
   return !s.small || &w == &workloads[0] || &w == &workloads[2];
 }
 
-/// A closed loop where there is a `concurrency`, a run of `requests` where there are any; else arrivals.
+/// A closed loop where there is a `concurrency`, a run of `requests` where there are any; else
+/// arrivals.
 struct arrival_case {
   std::string name{};
   int concurrency = 0, requests = 0;
@@ -92,8 +94,9 @@ struct arrival_case {
   int together = 1;
 };
 
-/// What is compared of a service. Quantiles are those at a little below and above the share that they
-/// are named for, since many gaps are equal: the 90th at 89 and 91 %, the 99th at 98.8 and 99.2 %.
+/// What is compared of a service. Quantiles are those at a little below and above the share that
+/// they are named for, since many gaps are equal: the 90th at 89 and 91 %, the 99th at 98.8 and
+/// 99.2 %.
 struct figures {
   double ttft = 0, itl = 0, e2e = 0, throughput = 0;
   std::array<double, 2> ttft90{}, ttft99{}, itl90{}, itl99{}, e2e90{}, e2e99{};
@@ -108,7 +111,7 @@ std::array<double, 2> around_99(const Sample& s) {
   return {s.at(0.988), s.at(0.992)};
 }
 
-/// Of about n requests, the same ones every time.
+/// Case of about n requests, equal in every run.
 inline load load_of(const workload& w, const arrival_case& a, int n) {
   if (a.requests > 0) return {.jobs = w.jobs(a.requests), .concurrency = a.concurrency};
   if (a.concurrency > 0) {

@@ -1,4 +1,4 @@
-// Where the closed forms of `serving` hold: their ratio to the simulation, as a table in Markdown.
+// Ratio of the closed forms of `serving` to the simulation, as a table in Markdown.
 // Usage: closed_form_table > docs/laws/research/closed_forms.md
 #include <algorithm>
 #include <cmath>

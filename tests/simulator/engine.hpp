@@ -1,4 +1,4 @@
-// Which sequences an iteration of a simulated engine works on, and on how many tokens of each.
+// Sequences, and tokens of each, in an iteration of a simulated engine.
 #pragma once
 
 #include <algorithm>
@@ -120,7 +120,7 @@ class engine {
       budget -= plan_.back().tokens;
     }
   }
-  /// Beside decodes prompts wait until there are enough of them, or too long.
+  /// With decodes running, prefills wait until there are enough of them, or too long.
   bool waits_for_more() {
     if (s_.wait_iterations == 0 || waiting_.empty() || running().empty()) return false;
     double tokens = 0;
@@ -151,8 +151,8 @@ class engine {
     q->swapped = false;
     return q;
   }
-  /// Blocks for the tokens that the iteration computes, the newest sequences' if there are no others.
-  /// No room: the sequence was the newest itself.
+  /// Blocks for the tokens that the iteration computes, the newest sequences' if there are no
+  /// others. No room: the sequence was the newest itself.
   bool make_room(sequence& q) {
     if (q.done()) return true;
     const int drafted = q.decodes() ? rows_ - 1 : 0;

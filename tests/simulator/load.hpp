@@ -12,9 +12,9 @@
 
 namespace perfmodel_test::simulator {
 
-/// Tokens in, tokens out, and how many of the prompt's tokens are in the cache when it arrives; whose they are,
-/// where they are shared. Those that are
-/// `fetched` come over the host's link, one request after the other, before it is in the queue.
+/// Tokens in, tokens out, and how many of the prompt's tokens are in the cache when it arrives;
+/// whose they are, where they are shared. Those that are `fetched` come over the host's link, one
+/// request after the other, before it is in the queue.
 struct job {
   int input = 1;
   int output = 1;
@@ -23,10 +23,10 @@ struct job {
   int fetched = 0;
 };
 
-/// With `arrivals`, ascending, job i comes at its time, whatever the service does. Without, the loop
-/// is closed: the first `concurrency` come at 0 and each that finishes sends the next; an `endless`
-/// one goes on with copies of the jobs, so that the load stays until all that count are done.
-/// The first `warm_up` requests and the last `tail` are not counted.
+/// With `arrivals`, ascending, job i comes at its time, whatever the service does. Without, the
+/// loop is closed: the first `concurrency` come at 0 and each that finishes sends the next; an
+/// `endless` one goes on with copies of the jobs, so that the load stays until all that count are
+/// done. The first `warm_up` requests and the last `tail` are not counted.
 struct load {
   std::vector<job> jobs{};
   std::vector<double> arrivals{};
@@ -36,7 +36,7 @@ struct load {
   int tail = 0;
 };
 
-// --- lengths --------------------------------------------------------------------------------------
+// --- lengths -------------------------------------------------------------------------------------
 
 using length_law = std::function<double(random_numbers&)>;
 
@@ -57,7 +57,7 @@ inline length_law uniform(double lo, double hi) {
 inline length_law exponential(double mean) {
   return [=](random_numbers& r) { return r.exponential(mean); };
 }
-/// Of this mean and coefficient of variation.
+/// Value with this mean and coefficient of variation.
 inline length_law lognormal(double mean, double variation) {
   const double s2 = std::log1p(variation * variation);
   return [=](random_numbers& r) { return mean * std::exp(std::sqrt(s2) * normal(r) - s2 / 2); };
@@ -81,7 +81,7 @@ inline std::vector<job> draw_jobs(random_numbers& r, int n, const length_law& in
   return jobs;
 }
 
-// --- arrivals -------------------------------------------------------------------------------------
+// --- arrivals ------------------------------------------------------------------------------------
 
 /// Mean 1, shape > 0. Marsaglia and Tsang, "A simple method for generating gamma variables", 2000.
 inline double gamma_of_mean_1(random_numbers& r, double shape) {
@@ -94,7 +94,8 @@ inline double gamma_of_mean_1(random_numbers& r, double shape) {
     }
   }
 }
-/// n arrivals with independent gamma gaps of this coefficient of variation: 1 is Poisson, 0 a clock.
+/// n arrivals with independent gamma gaps of this coefficient of variation: 1 is Poisson, 0 a
+/// clock.
 inline std::vector<double> renewal_arrivals(random_numbers& r, int n, double rate,
                                             double variation = 1) {
   std::vector<double> times;

@@ -94,8 +94,8 @@ struct totals {
   }
 };
 
-/// The requests that count, by arrival, and the sums from the first of their arrivals to the last; in
-/// a run where every request counts, over the whole run.
+/// The requests that count, by arrival, and the sums from the first of their arrivals to the last;
+/// in a run where every request counts, over the whole run.
 struct outcome {
   std::vector<record> requests{};
   gap_counts gaps{};

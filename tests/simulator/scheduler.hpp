@@ -20,13 +20,13 @@ enum class reservation {
 };
 enum class eviction { recompute, swap };
 
-/// `token_budget` bounds the tokens of a mixed iteration and the prompt tokens of any other. Without
-/// `split_prompts` only a prompt longer than the budget is cut. `acceptance` of drafted tokens is by
-/// position, each given that those before it were accepted; without it nothing is drafted.
-/// Requests that come while only decodes run are looked at every `poll_interval` iterations, and wait
-/// up to `wait_iterations` more until they have `wait_share` of the budget: SGLang's
-/// scheduler-recv-interval, TensorRT-LLM's batch_wait_*. A client sees every `stream_interval`-th
-/// token, and what came with it; with `stream_first` the first at once.
+/// `token_budget` bounds the tokens of a mixed iteration and the prompt tokens of any other.
+/// Without `split_prompts` only a prompt longer than the budget is cut. `acceptance` of drafted
+/// tokens is by position, each given that those before it were accepted; without it nothing is
+/// drafted. Requests that come while only decodes run are looked at every `poll_interval`
+/// iterations, and wait up to `wait_iterations` more until they have `wait_share` of the budget:
+/// SGLang's scheduler-recv-interval, TensorRT-LLM's batch_wait_*. A client sees every
+/// `stream_interval`-th token, and what came with it; with `stream_first` the first at once.
 struct scheduler {
   scheduling kind = scheduling::mixed;
   int token_budget = 8192;
@@ -82,7 +82,7 @@ struct sequence {
 class block_pool {
  public:
   explicit block_pool(const scheduler& s) : s_(s) {}
-  /// Whether the sequence has, now, blocks for so many tokens.
+  /// Whether the sequence has blocks now for this many tokens.
   bool hold(sequence& q, int tokens) {
     if (s_.kv_blocks == 0) return true;
     const int own = tokens - (s_.prefix_shared ? q.want.cached : 0);

@@ -1,5 +1,5 @@
-// A service, simulated request by request and iteration by iteration: the second method beside the
-// closed forms of a load.
+// A service, simulated request by request and iteration by iteration: the second method, against
+// the closed forms of a load.
 #pragma once
 
 #include <algorithm>

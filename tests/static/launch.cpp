@@ -13,7 +13,7 @@ namespace {
 
 constexpr pm::launch_costs ten_us{.cpu = 10_us};
 
-// 50 launches of 10 us beside 2 ms of kernels: nothing exposed in a stream, 20 % when waiting each
+// 50 launches of 10 us with 2 ms of kernels: nothing exposed in a stream, 20 % when waiting each
 // time.
 static_assert(pm::stream_launch_time(ten_us, 50, 2_ms).time == 2_ms);
 static_assert(pm::stream_launch_time(ten_us, 50, 2_ms).limiter == pm::limiter::compute);
@@ -22,7 +22,7 @@ static_assert(near(pm::synchronised_time(ten_us, 50, 2_ms).terms["host"] /
                        pm::synchronised_time(ten_us, 50, 2_ms).time,
                    0.2));
 
-// 2,100 launches of 7.5 us are 15.75 ms, and the host is the limit beside 10 ms of kernels.
+// 2,100 launches of 7.5 us are 15.75 ms, and the CPU is the limit with 10 ms of kernels.
 constexpr pm::launch_costs measured{.cpu = 7.5_us, .replay = 7.5_us, .node = 1_us};
 static_assert(near(pm::stream_launch_time(measured, 2100, 10_ms).time, 15.75_ms));
 static_assert(pm::stream_launch_time(measured, 2100, 10_ms).limiter == pm::limiter::launch);

@@ -20,7 +20,8 @@ static_assert(near(pm::bandwidth_from_concurrency(1.005_MB, 300_ns), 3.35_TB_per
 static_assert(pm::attainable_bandwidth(3.35_TB_per_s, 2_MB, 300_ns) == 3.35_TB_per_s);
 static_assert(near(pm::attainable_bandwidth(3.35_TB_per_s, 0.3_MB, 300_ns), 1_TB_per_s));
 
-// One load takes its latency. Of n that differ by 100 ns, n normal deviates: tabled means 0.5642, 1.0294, 1.4236.
+// One load takes its latency. Of n that differ by 100 ns, n normal deviates: tabled means 0.5642,
+// 1.0294, 1.4236.
 static_assert(pm::slowest_load(300_ns, 100_ns, 1.0) == 300_ns);
 static_assert(near(pm::slowest_load(300_ns, 100_ns, 2.0) - 300_ns, 56.42_ns, 0.006));
 static_assert(near(pm::slowest_load(300_ns, 100_ns, 4.0) - 300_ns, 102.94_ns, 0.006));

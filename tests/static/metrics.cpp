@@ -45,7 +45,7 @@ static_assert(near(pm::straggler_tax(0.1), 0.0909, 1e-3));
 static_assert(near(pm::time_with_tax(30_h * 24, 0.1), 33.3333_h * 24, 1e-5));
 static_assert(near(pm::time_with_tax(30_h * 24, 0.2), 37.5_h * 24));
 
-// Seven sequences of 20 tokens beside one of 2000: 2140 / 16000, a gain of at most 7.48.
+// Seven sequences of 20 tokens with one of 2000: 2140 / 16000, a gain of at most 7.48.
 constexpr std::array<double, 8> lengths{20, 20, 20, 20, 20, 20, 20, 2000};
 static_assert(near(pm::static_batch_efficiency(lengths), 0.13375));
 static_assert(near(pm::continuous_batching_gain(lengths), 7.4766, 1e-5));

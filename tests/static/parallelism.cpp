@@ -138,7 +138,8 @@ static_assert(ring.block.quantity() == 17039360.0 * pm::byte);
 static_assert(ring.block_flop == 17720934400.0 * pm::flop);
 static_assert(near_to(ring.transfer / ring.compute, 1.0, 1e-12));
 
-// From the gradients through to the step: 62.46 ms behind 83.1 + 166.3 ms, in one bucket and in many
+// From the gradients through to the step: 62.46 ms behind 83.1 + 166.3 ms, in one bucket and in
+// many
 constexpr pm::data_parallel_step training(pm::zero_stage stage, double pieces) {
   return {.ranks = 8,
           .parameters = 8.03e9,
@@ -169,8 +170,8 @@ constexpr pm::data_parallel_step on_sms{.ranks = 8,
 static_assert(near_to(pm::data_parallel_time(nvlink, on_sms).terms["SMs of communication"].value(),
                       62.4556e-3 * 24 / 132, 1e-5));
 
-// 10 ms of compute beside 5 ms on 20 of 132 SMs: 5 x 20/132 more. 20 ms outlast the 11.786 that
-// the compute then takes.
+// 10 ms of compute concurrent with 5 ms on 20 of 132 SMs: 5 x 20/132 more. 20 ms outlast the 11.786
+// that the compute then takes.
 constexpr auto beside =
     pm::overlap_with_collective(10.0 * pm::ms, 5.0 * pm::ms, 132, pm::expert_exchange_sms);
 static_assert(near_to(beside.time.value(), 10e-3 + 5e-3 * 20 / 132, 1e-12));
@@ -179,7 +180,7 @@ constexpr auto outlasted =
     pm::overlap_with_collective(10.0 * pm::ms, 20.0 * pm::ms, 132, pm::expert_exchange_sms);
 static_assert(near_to(outlasted.time.value(), 20e-3, 1e-12));
 static_assert(near_to(outlasted.exposed.value(), 20e-3 - 10e-3 * 132 / 112, 1e-12));
-// A GEMM beside NCCL on NVLink: 132 / 108 of its time
+// A GEMM concurrent with NCCL on NVLink: 132 / 108 of its time
 static_assert(
     near_to(pm::sm_interference(1.0 * pm::ms, 132, pm::communication_sms(nvlink.kind)).value(),
             1e-3 * 132 / 108, 1e-12));
@@ -192,9 +193,9 @@ static_assert(near_to(pm::pipeline_parallel_time(10.0 * pm::ms, 4.0, 8.0).value(
 static_assert(near_to(pm::pipeline_parallel_time(10.0 * pm::ms, 4.0, 8.0, 2.0).value(), 0.095,
                       1e-12));
 
-// Korthikanti et al., table 2, 2048 tokens of width 12288: 34 bytes an element on one rank, 10 + 24/8
-// on eight, 34/8 with sequence parallelism; 96 heads keep 5 x 96 x 2048 / 12288 = 80 more, an eighth
-// of it each
+// Korthikanti et al., table 2, 2048 tokens of width 12288: 34 bytes an element on one rank, 10 +
+// 24/8 on eight, 34/8 with sequence parallelism; 96 heads keep 5 x 96 x 2048 / 12288 = 80 more, an
+// eighth of it each
 constexpr double per_element(const pm::layer_activations& x) {
   return pm::activation_bytes(x).value() / (2048.0 * 12288.0);
 }
@@ -230,7 +231,8 @@ static_assert(near_to(
         .value(),
     3 * 100 * 64 * (22 + 31.25), 1e-12));
 
-// 3e9 parameters in 3 pieces over 4 ranks at 1 GB/s; gradients of 4 bytes: 3 s to reduce a piece, 1.5 s to gather it
+// 3e9 parameters in 3 pieces over 4 ranks at 1 GB/s; gradients of 4 bytes: 3 s to reduce a piece,
+// 1.5 s to gather it
 constexpr pm::interconnect slow{
     .kind = pm::link_kind::pcie, .bandwidth = 1.0 * pm::GB_per_s, .ranks = 8};
 constexpr pm::estimate pieces(zero_stage stage) {

@@ -37,8 +37,8 @@ constexpr pm::basic_acceptance<double> found_then_kept(0.2, 0.6);
 static_assert(near_to(pm::accepted_tokens(found_then_kept, 3).quantity().value(), 0.392, 1e-15));
 static_assert(near_to(pm::speculate(found_then_kept, 3, 0.0).speedup, 1.392, 1e-15));
 
-// A copy that holds for 5 tokens fills 6 positions, which keep 5, 4, 3, 2, 1, 0: by drafts of 2 two rounds
-// of 3 tokens. Two such copies and four positions without: 16 tokens in 2 x 2 + 4 rounds.
+// A copy that holds for 5 tokens fills 6 positions, which keep 5, 4, 3, 2, 1, 0: by drafts of 2 two
+// rounds of 3 tokens. Two such runs and four positions without: 16 tokens in 2 x 2 + 4 rounds.
 constexpr std::array<double, 6> one_run{1, 1, 1, 1, 1, 1};
 constexpr std::array<double, 6> more_runs{6, 2, 2, 2, 2, 2};
 constexpr std::array<double, 1> no_run{7};

@@ -59,6 +59,17 @@ static_assert(pm::peak_from_clock(132, 4096_FLOP, 1.83_GHz) ==
               pm::peak_from_clock(132.0, 4096_FLOP, 1.83_GHz));
 static_assert(pm::bandwidth_from_bus(5120, 5.2_GHz) == pm::bandwidth_from_bus(5120.0, 5.2_GHz));
 
+// Facts and layouts take an int variable in braces; a double member cannot
+// (docs/troubleshooting.md).
+constexpr pm::accelerator machine_of(int sms) {
+  return {.name = "mine", .sms = sms};
+}
+constexpr pm::deployment on_ranks(int ranks) {
+  return {.device = h100_sxm, .model = llama_3_70b, .layout = {.tensor = ranks}};
+}
+static_assert(machine_of(64).sms == 64.0);
+static_assert(pm::fits(on_ranks(8), 1, 4096).feasible && !pm::fits(on_ranks(1), 1, 4096).feasible);
+
 // Ranks.
 static_assert(pm::kv_heads_per_rank(8, 16) == pm::kv_heads_per_rank(8.0, 16.0));
 static_assert(pm::kv_replication(8, 16) == 2.0);
@@ -86,7 +97,7 @@ static_assert(pm::cost_per_token(4, 2.7_USD_per_h, 533 * pm::token_per_s) ==
               pm::cost_per_token(4.0, 2.7_USD_per_h, 533.0 * pm::token_per_s));
 static_assert(pm::end_to_end(500_ms, 40_ms, 200) == pm::end_to_end(500_ms, 40_ms, 200.0));
 
-// A double beside another scalar is of that scalar.
+// A double with another scalar becomes that scalar.
 using d1 = pm::dual<1>;
 static_assert(std::same_as<decltype(pm::contiguous_waste(d1(500.0), 4096)), d1>);
 static_assert(std::same_as<decltype(pm::contiguous_waste(500.0, d1(4096.0))), d1>);

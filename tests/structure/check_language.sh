@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# check_language.sh <source folder> [--count]: comments, texts, public names and pages in the words of
-# docs/language.md. A comment opens with its subject and has at most 100 columns. The words are in
-# language_words.txt; language_allowed.txt has what may stay, in one file or (*) anywhere. --count prints
-# the lines of that file for all there is, without a reason.
+# check_language.sh <source folder> [--count]: comments, texts, public names, names of tests and pages in
+# the words of docs/language.md. A comment opens with its subject and has at most 100 columns. The words
+# are in language_words.txt; language_allowed.txt has what may stay, in one file or (*) anywhere. --count
+# prints the lines of that file for all there is, without a reason.
 set -u
 root=$1
 count=${2:-}
@@ -19,8 +19,8 @@ files() {
 
 allowed=tests/structure/language_allowed.txt
 [[ -f $allowed ]] || allowed=/dev/null
-files include tools examples docs README.md CONTRIBUTING.md |
-  grep -E '\.(hpp|cpp|md)$' | grep -vE '^docs/(language\.md|decisions/)' | LC_ALL=C sort |
+files include tools examples validation tests docs README.md CONTRIBUTING.md |
+  grep -E '\.(hpp|cpp|cu|cuh|md)$' | grep -vE '^docs/(language\.md|decisions/)' | LC_ALL=C sort |
   LC_ALL=C xargs awk -v words="$here/language_words.txt" -v allowed="$allowed" -v count="$count" '
 function trim(s) { sub(/^[ \t]+/, "", s); sub(/[ \t]+$/, "", s); return s }
 function read_words(   l, f, n, i, p) {
@@ -70,7 +70,13 @@ function look_at_names(c,   n, w, m, p, i, j, k) {
   }
 }
 BEGIN { read_words(); read_allowed() }
-FNR == 1 { fence = 0; detail = 0; page = FILENAME ~ /\.md$/; header = FILENAME ~ /^(include|tools\/library)\//; texts_too = header || FILENAME ~ /^tools\/napkin\//; block = 0 }
+FNR == 1 { in_test = FILENAME ~ /^tests\//; case_name = 0; fence = 0; detail = 0; page = FILENAME ~ /\.md$/; header = FILENAME ~ /^(include|tools\/library)\//; texts_too = header || FILENAME ~ /^tools\/napkin\//; block = 0 }
+in_test {
+  if ($0 ~ /^ *(TEST_CASE|TEMPLATE_TEST_CASE|SECTION)\(/) case_name = 1
+  if (case_name) look($0)
+  if ($0 ~ /\{ *$/) case_name = 0
+  next
+}
 page {
   if ($0 ~ /^ *```/) { fence = !fence; next }
   if (fence) next

@@ -4,7 +4,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-mkdir -p "$work"/{include/perfmodel,tools/napkin,tools/fit,examples,docs,tests/structure}
+mkdir -p "$work"/{include/perfmodel,tools/napkin,tools/fit,examples,validation,docs,tests/structure}
 touch "$work"/{README.md,CONTRIBUTING.md}
 export PERFMODEL_NO_GIT=1
 
@@ -26,6 +26,10 @@ check pass "$header" 'a plain comment' <<< '/// Number of replicas.'
 check fail "$header" 'a private word in a comment' <<< '/// Profile on loan from H100.'
 check fail tools/fit/main.cpp 'a private word in a comment of a tool' <<< 'int x;  // one trick'
 check fail examples/one.cpp 'a private word in a comment of an example' <<< '// The law beside it.'
+check fail validation/one.cu 'a private word in a comment of a kernel' <<< '// One product of 64 rows.'
+check fail tests/one.cpp 'a private word in the name of a test' <<< 'TEST_CASE("each trick helps") {'
+check fail tests/one.cpp 'a private word in a later line of a name' <<< $'TEST_CASE(\n    "law: "\n    "whose") {'
+check pass tests/one.cpp 'a private word in the code of a test' <<< '// one trick'
 check fail "$header" 'an opening without a subject' <<< '/// Of a model that was checked.'
 check fail "$header" 'a trailing comment without a subject' <<< 'int x;  ///< of one prompt'
 check pass "$header" 'a sentence that continues in a second line' <<'CODE'

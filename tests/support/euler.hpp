@@ -1,5 +1,6 @@
-// Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k, the
-// elasticities e_i of the result have sum w_i e_i = k. And each partial against central differences.
+// Euler's theorem on homogeneous laws: where scaling inputs x_i by L^w_i scales a result by L^k,
+// the elasticities e_i of the result have sum w_i e_i = k. And each partial against central
+// differences.
 #pragma once
 
 #include <array>
@@ -20,7 +21,7 @@ using in5 = std::array<T, 5>;
 template <class T>
 using in6 = std::array<T, 6>;
 
-/// A law at x, whose result scales by L^degree where input i scales by L^weights[i].
+/// A law at x with a result that scales by L^degree if input i scales by L^weights[i].
 template <std::size_t N, class F>
 void check_law(const char* name, const std::array<double, N>& x,
                const std::array<double, N>& weights, double degree, F&& f) {

@@ -1,4 +1,4 @@
-// The parts of a model whose layers are of one kind, to look at and to change.
+// The parts of a model with layers of one kind, to read and to change.
 #pragma once
 
 #include <perfmodel/model/transformer.hpp>
@@ -31,7 +31,7 @@ auto& experts(perfmodel::basic_transformer<T>& m) {
   throw std::logic_error("no layer has experts");
 }
 
-/// As many layers of each kind, times that.
+/// Multiplies the number of layers of each kind.
 template <class T>
 void scale_layers(perfmodel::basic_transformer<T>& m, const T& factor) {
   m.layers.count *= factor;
@@ -39,7 +39,7 @@ void scale_layers(perfmodel::basic_transformer<T>& m, const T& factor) {
   for (auto& kind : m.layers.feed_forwards) kind.layers *= factor;
 }
 
-/// Layers whose experts are routed; those with a window.
+/// Layers with routed experts; those with a window.
 inline double routed_layers_of(const perfmodel::transformer& m) {
   double n = 0;
   for (const auto& kind : m.layers.feed_forwards) {

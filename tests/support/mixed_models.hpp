@@ -1,4 +1,4 @@
-// Published models whose layers are of other kinds than the catalogue's, from their config.json files:
+// Published models with other kinds of layers than the catalogue's, from their config.json files:
 // one for each kind of mixer.
 #pragma once
 

@@ -1,5 +1,6 @@
-// Every field of a model as text, by its dotted name: to compare models, and models with tables. What
-// is not there is "-". Kinds of layers stand in the order of their text: their own has no meaning.
+// Every field of a model as text, by its dotted name: to compare models, and models with tables.
+// What is not there is "-". Kinds of layers stand in the order of their text: their own has no
+// meaning.
 #pragma once
 
 #include <algorithm>
@@ -65,7 +66,7 @@ inline field_texts fields_of(const perfmodel::transformer& m) {
   return out;
 }
 
-/// Where two models differ, as "field: one against the other"; empty where they do not.
+/// Differences between two models, as "field: one against the other"; empty if there are none.
 inline std::string difference(const perfmodel::transformer& a, const perfmodel::transformer& b) {
   const field_texts one = fields_of(a);
   field_texts other = fields_of(b);

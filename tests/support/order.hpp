@@ -50,7 +50,8 @@ const auto& one_of(random_numbers& x, const List& list) {
   return list[static_cast<std::size_t>(x.uniform(0, static_cast<double>(std::size(list))))];
 }
 
-/// Counts pairs that are out of order; at the end there must be none, and some must have been asked.
+/// Counts pairs that are out of order; at the end there must be none, and some must have been
+/// asked.
 class order {
  public:
   explicit order(std::string what) : what_(std::move(what)) {}
@@ -67,7 +68,8 @@ class order {
     CHECK(asked_ > 0);
   }
 
-  /// `where()` says which inputs these are, where they are out of order; `excused()` whether the law names it.
+  /// `where()` says which inputs these are, where they are out of order; `excused()` whether the
+  /// law names it.
   template <class Where, class Excused>
   void rises(double before, double after, Where&& where, Excused&& excused) {
     ++asked_;
@@ -118,7 +120,7 @@ inline const std::vector<calibrated_machine>& calibrated_machines() {
   return all;
 }
 
-/// The same kernels, which never cut keys into parts: the order of attention without its exception.
+/// These kernels without splits over keys: the order of attention without its exception.
 inline perfmodel::calibrated without_parts(perfmodel::calibrated c) {
   for (auto* k : {&c.attention_kernels, &c.low_precision_attention_kernels}) {
     k->max_splits = 1.0;
@@ -133,7 +135,8 @@ inline perfmodel::calibrated without_steps(perfmodel::calibrated c) {
     k->scheduled_sequences = 1e9;
   return c;
 }
-/// Whether a kernel of decoding attention schedules `sequences` and no longer `more`, and is quicker by it.
+/// Whether a kernel of decoding attention schedules `sequences` and no longer `more`, and is
+/// quicker by it.
 inline bool stops_scheduling(const perfmodel::attention_kernels& k, double sequences, double more) {
   return k.sequence_cost.value() > 0.0 && sequences <= k.scheduled_sequences &&
          more > k.scheduled_sequences;

@@ -1,4 +1,5 @@
-// Whether a sanitizer checks what runs here: it takes 50 times as long, so it sees fewer samples of the same.
+// Whether a sanitizer checks what runs here: it takes 50 times as long, so it sees fewer samples of
+// the same.
 #pragma once
 
 namespace perfmodel_test {

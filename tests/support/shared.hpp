@@ -10,10 +10,11 @@
 
 namespace perfmodel_test {
 
-/// A folder of theirs: $PERFMODEL_SHARED/<name>, by default ../shared/<name> beside the checkout.
+/// A folder of reference data: $PERFMODEL_SHARED/<name>, by default ../shared/<name> next to the
+/// checkout.
 ///
-/// A test that reads it has the tag [shared] and calls this before its first assertion, never inside
-/// one: it skips the test where there is no such folder, and fails it where PERFMODEL_SHARED
+/// A test that reads it has the tag [shared] and calls this before its first assertion, never
+/// inside one: it skips the test where there is no such folder, and fails it where PERFMODEL_SHARED
 /// promises one.
 inline std::string shared_folder(const std::string& name) {
   const char* stated = std::getenv("PERFMODEL_SHARED");

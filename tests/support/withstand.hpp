@@ -1,4 +1,4 @@
-// Runs a law on inputs that nobody means: what comes out is finite, or a named error.
+// Runs a law on meaningless inputs: the output is finite, or a named error.
 #pragma once
 
 #include <array>

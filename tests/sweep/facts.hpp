@@ -1,5 +1,6 @@
-// What version 0.1 said of its accelerators, as far as the laws of the sweep read it. The sweep asks
-// about these and not about the catalogue, whose facts may be corrected without changing a law.
+// What version 0.1 said of its accelerators, as far as the laws of the sweep read it. The sweep
+// asks about these and not about the catalogue, whose facts may be corrected without changing a
+// law.
 #pragma once
 
 #include <array>

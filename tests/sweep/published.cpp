@@ -1,6 +1,7 @@
-// Published numbers that a call of the library gives, or a quotient, difference or product of calls:
-// they stay what version 0.1 gave. The identifiers are those of the list of published numbers, whose
-// first part names the document. Two or more values for one identifier are the ends of a range.
+// Published numbers that a call of the library gives, or a quotient, difference or product of
+// calls: they stay what version 0.1 gave. The identifiers are those of the list of published
+// numbers, whose first part names the document. Two or more values for one identifier are the ends
+// of a range.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -28,7 +29,7 @@ struct row {
   double before;
 };
 
-// --- short names for what the rows repeat ---------------------------------------------------------
+// --- short names for what the rows repeat --------------------------------------------------------
 
 /// The number in base units, without a unit or a convention.
 template <Quantity Q>
@@ -119,7 +120,7 @@ energy_estimate energy_for_4_bytes(const energy_costs& c) {
 memory_budget budget(double capacity, double weights) {
   return {capacity * GB, 1, weights * GB, {}, {}};
 }
-/// Tokens that 640 GB beside 35 GB of weights hold where a share of the rest is used.
+/// Tokens that fit in a share of 640 GB less 35 GB of weights.
 double tokens_cached(double share, number_format format) {
   const memory_budget free{kv_bytes_available(budget(640, 35)), share, {}, {}, {}};
   return v(kv_capacity(free, kv_bytes_per_token(llama_3_70b, format), 4096.0).tokens);
@@ -151,7 +152,7 @@ transformer with_heads(double query_heads, double kv_heads, double layers = 80) 
   return m;
 }
 
-/// Eight accelerators on links of so many bytes per second.
+/// Eight accelerators on links of this bandwidth.
 perfmodel::interconnect link_of(double rate) {
   perfmodel::interconnect l;
   l.kind = link_kind::nvlink;
@@ -181,7 +182,7 @@ collective_estimate gradients_sent(const perfmodel::interconnect& link) {
   c.algorithm = collective_algorithm::ring;
   return collective_time(link, c);
 }
-/// One product of 8.03e9 weights with 2048 tokens at 40 % of the peak; backward takes two.
+/// One GEMM of 8.03e9 weights with 2048 tokens at 40 % of the peak; backward takes two.
 duration<> at_40_percent(double products) {
   const demand once = demand_of(product(2048, 8.03e9 / 4096, 4096));
   return roofline(h100_sxm, products * once, derated{0.4, 1, {}}).time;

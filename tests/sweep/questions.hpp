@@ -1,5 +1,5 @@
 // The questions of the sweep: what is asked, in words and numbers of its own, without the library.
-// The same list comes out everywhere. Changing anything here changes the questions, and the recorded
+// Every run makes an equal list. Changing anything here changes the questions, and the recorded
 // answers have to be recorded again.
 #pragma once
 
@@ -15,7 +15,7 @@
 
 namespace perfmodel_sweep {
 
-/// Which scalar the library is asked over.
+/// Scalar type over which the library is called.
 enum class scalar { number, dual, interval, lanes };
 
 /// One number of a question. Over an interval a number that `varies` is known to 5 %, over lanes
@@ -72,7 +72,7 @@ class draft {
   question q{};
 };
 
-// --- what there is to ask about -------------------------------------------------------------------
+// --- what there is to ask about ------------------------------------------------------------------
 
 /// An accelerator of the catalogue: its key, how many its fabric joins, formats it multiplies in.
 struct known_accelerator {
@@ -140,7 +140,7 @@ inline constexpr std::array<known_model, 9> expert_models = {{
     {"phi_3_5_moe", 16},
 }};
 
-// --- parts that several kinds of question share ---------------------------------------------------
+// --- parts that several kinds of question share --------------------------------------------------
 
 inline const known_accelerator& any_accelerator(draft& d) {
   const known_accelerator& a = d.r.one_of(known_accelerators);
@@ -154,7 +154,7 @@ inline std::string any_format(draft& d, const known_accelerator& a) {
   d.word("format", format);
   return format;
 }
-/// How a tensor beside `format` is stored: as it, or in fewer bits and groups with a scale.
+/// Storage of a tensor: in `format`, or in fewer bits and groups with a scale.
 inline void any_storage(draft& d, const char* name, const std::string& format) {
   static constexpr std::array<const char*, 5> narrow = {"fp8", "int8", "int4_128_16", "fp4_16_8",
                                                         "int4_64_32"};
@@ -164,7 +164,7 @@ inline void any_storage(draft& d, const char* name, const std::string& format) {
 
 enum class models { dense, experts, any };
 
-/// A model on devices: layout, formats, memory. What is kept beside the weights has the format of
+/// A model on devices: layout, formats, memory. The KV cache has the format of
 /// the activations, and every stage of a pipeline is on one fabric.
 inline void any_deployment(draft& d, models which) {
   static constexpr std::array<int, 6> degrees = {1, 1, 2, 4, 8, 3};
@@ -204,7 +204,7 @@ inline void any_link(draft& d, int ranks) {
   d.flag("link.adds", d.r.one_in(2));
 }
 
-// --- the kinds ------------------------------------------------------------------------------------
+// --- the kinds -----------------------------------------------------------------------------------
 
 inline void ask_gemm(draft& d) {
   const known_accelerator& a = any_accelerator(d);

@@ -5,7 +5,7 @@
 //   ./record > tests/data/sweep_answers.tsv
 #include <cstdio>
 
-#include "sweep/answer.hpp"
+#include "sweep/result.hpp"
 
 int main() {
   std::printf("index\tkind\tquestion\tanswers\n");

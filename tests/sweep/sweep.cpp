@@ -1,4 +1,4 @@
-// The library still gives the answers of version 0.1 to every question of the sweep.
+// The library still gives the results of version 0.1 to every question of the sweep.
 #include <algorithm>
 #include <array>
 #include <catch2/catch_test_macros.hpp>
@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "support/tables.hpp"
-#include "sweep/answer.hpp"
+#include "sweep/result.hpp"
 
 using namespace perfmodel_sweep;
 
@@ -42,7 +42,7 @@ const std::vector<recorded>& all_recorded() {
 }
 
 /// Equal to 1e-9 of the larger one. Zero equals only zero, and NaN only NaN. `scale` is what a
-/// derivative is small beside: one that cancels has no digits of its own left.
+/// derivative is small in comparison: one that cancels has no digits of its own left.
 bool same(double a, double b, double scale = 0.0) {
   if (std::isnan(a) || std::isnan(b)) return std::isnan(a) && std::isnan(b);
   if (a == b) return true;
@@ -64,7 +64,7 @@ void compare(const question& q, const recorded& before, const reply& r) {
   }
 }
 
-/// Where no lane is refused or infeasible, lanes hold what double says for each of them.
+/// If no lane is refused or infeasible, lanes hold the values that double gives for each of them.
 void compare_lanes(const question& q, const reply& all) {
   const auto whole = [](const reply& r) {
     return r.error == 0 && std::find(r.verdict.begin(), r.verdict.end(), 0.0) == r.verdict.end();

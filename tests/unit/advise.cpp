@@ -1,4 +1,5 @@
-// Advice by bounds: each trick where it helps and where it harms, by numbers from elsewhere.
+// Advice by bounds: each technique in a case with a gain and in one where it is slower, by
+// independent numbers.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/catalog/all.hpp>
@@ -73,10 +74,10 @@ const auto& routed = cat::deepseek_v3;
 
 std::vector<example> examples() {
   std::vector<example> all;
-  // 70B, one sequence, 4 GPUs. Read for a token: 80 layers of 855.6e6 weights and a head of 1.051e9 in 16
-  // bits. fp8: (136.9 + 2.1) / (68.45 + 2.1) = 1.970; int4 with 16 bits for 128: 139.0 / 37.39 = 3.717;
-  // 2:4 at most 16/9 = 1.778; two ranks for one read half: 2; half the ranks read twice: 1/2; fp32: 2.
-  // E of 4 drafts at 0.7 is 2.773 (geometric), a layer drafts each.
+  // 70B, one sequence, 4 GPUs. Read for a token: 80 layers of 855.6e6 weights and a head of 1.051e9
+  // in 16 bits. fp8: (136.9 + 2.1) / (68.45 + 2.1) = 1.970; int4 with 16 bits for 128: 139.0 /
+  // 37.39 = 3.717; 2:4 at most 16/9 = 1.778; two ranks for one read half: 2; half the ranks read
+  // twice: 1/2; fp32: 2. E of 4 drafts at 0.7 is 2.773 (geometric), a layer drafts each.
   all.push_back({"70B alone",
                  service(dense, cat::h100_sxm, 4, {1, 512, 1}),
                  {{"fp8", 1.95, 1.975, false},
@@ -95,15 +96,16 @@ std::vector<example> examples() {
                   {"paged_attention", 1.0, 1.0, true},
                   {"prefix_cache", 1.0, 1.0, true},
                   {"flash_attention", 1.0, 1.0001, true}}});
-  // 1000 sequences of 272 tokens: FLOP of a step 2 x 8.03e9 x 1003 / 989e12 = 16.3 ms at most, the weights'
-  // 15 GB take 4.5 ms: compute is the limit, and a pass has no idle compute for drafts.
+  // 1000 sequences of 272 tokens: FLOP of a step 2 x 8.03e9 x 1003 / 989e12 = 16.3 ms at most, the
+  // weights' 15 GB take 4.5 ms: compute is the limit, and a pass has no idle compute for drafts.
   all.push_back({"8B, a short crowd",
                  service(narrow, cat::h100_sxm, 1, {16, 512, 1024}),
                  {{"weight_only_int4", 0.99, 1.01, true},
                   {"speculative_decoding", 0.5, 0.95, true},
                   {"continuous_batching", 2.0, 20.0, false},
                   {"paged_attention", 2.0, 20.0, false}}});
-  // 1024 on one GPU with room for 517: two copies have room for all, and share no all-reduce.
+  // 1024 on one GPU with capacity for 517: two replicas have capacity for all, and share no
+  // all-reduce.
   all.push_back(
       {"8B, a crowd that memory limits",
        service(narrow, cat::h100_sxm, 1, {512, 512, 1024}),
@@ -119,7 +121,8 @@ std::vector<example> examples() {
                  {{"data_parallel", 1.3, 1.6, false},
                   {"pipeline_parallel", 1.3, 1.6, false},
                   {"disaggregation", 0.5, 0.9, true}}});
-  // 65,536 tokens: scores of 4 x 32 x 65536^2 x 2 B in 32 layers at 3.35 TB/s are 10.5 s of a prompt.
+  // 65,536 tokens: scores of 4 x 32 x 65536^2 x 2 B in 32 layers at 3.35 TB/s are 10.5 s of a
+  // prompt.
   all.push_back({"8B, long prompts",
                  service(narrow, cat::h100_sxm, 1, {65536, 512, 4}),
                  {{"flash_attention", 1.9, 2.3, false},
@@ -128,7 +131,8 @@ std::vector<example> examples() {
   all.push_back({"8B, short contexts",
                  service(narrow, cat::a100_sxm_80gb, 1, {32, 512, 4}),
                  {{"fp8", 1.0, 1.0, true}, {"sparse_attention", 0.5, 0.99, true}}});
-  // 32 layers of 218.1e6 weights and a head of 525e6: 15.01 GB, in fp4 with 8 bits for 16: 4.98: 3.02.
+  // 32 layers of 218.1e6 weights and a head of 525e6: 15.01 GB, in fp4 with 8 bits for 16: 4.98:
+  // 3.02.
   all.push_back(
       {"8B in fp4", service(narrow, cat::b200_sxm, 1, {32, 512, 4}), {{"fp4", 2.9, 3.02, false}}});
   all.push_back(
@@ -140,15 +144,15 @@ std::vector<example> examples() {
   all.push_back({"DeepSeek-V3 alone",
                  service(routed, cat::h200_sxm, 8, {2048, 512, 1}),
                  {{"wide_expert_parallel", 0.2, 0.9, true}}});
-  // A pass of 64 tokens reads 15 GB for 64 tokens of work: 128 passes of 4.5 ms / 0.8 for a prompt of 8192
-  // that 8192 x 16e9 / (0.7 x 989e12) = 190 ms compute.
+  // A pass of 64 tokens reads 15 GB for 64 tokens of work: 128 passes of 4.5 ms / 0.8 for a prompt
+  // of 8192 that 8192 x 16e9 / (0.7 x 989e12) = 190 ms compute.
   const auto chunks = [](double of) {
     return with(service(narrow, cat::h100_sxm, 1, {8192, 256, 16}),
                 [of](pm::advised_service& s) { s.load.chunk_tokens = of; });
   };
   all.push_back({"chunks of 1024", chunks(1024), {{"chunked_prefill", 1.02, 1.3, false}}, true});
   all.push_back({"chunks of 64", chunks(64), {{"chunked_prefill", 0.2, 0.7, true}}, true});
-  // Answers of 128 after prompts of 8192: 190 ms of prompt for 128 steps of about 10 ms.
+  // Outputs of 128 tokens after prompts of 8192: 190 ms of prefill for 128 steps of about 10 ms.
   all.push_back({"8B, four copies, long prompts",
                  service(narrow, cat::h100_sxm, 1, {8192, 128, 64}, 4.0),
                  {{"disaggregation", 1.02, 1.3, false}, {"weight_only_int4", 1.0, 1.2, true}},
@@ -178,8 +182,8 @@ std::vector<example> examples() {
                         s.deployment.kv = pm::fp32;
                       }),
                  {{"mixed_precision", 1.0, 1.0, true}}});
-  // 3B on B200: 6.17 GB at 8 TB/s are 0.77 ms of a step, some 200 launches of 5 us 1.1 ms: graphs and waits count.
-  // A capture of half a second for shapes that come twice is not earned back.
+  // 3B on B200: 6.17 GB at 8 TB/s are 0.77 ms of a step, some 200 launches of 5 us 1.1 ms: graphs
+  // and waits count. A capture of half a second for shapes that come twice is not earned back.
   const auto small = service(cat::qwen_2_5_3b, cat::b200_sxm, 1, {2048, 512, 1});
   all.push_back({"3B alone",
                  small,
@@ -206,7 +210,8 @@ std::vector<example> examples() {
                   {"sync_elimination", 1.0, 1.001, true},
                   {"smem_tiling", 5.0, 64.0, false},
                   {"matrix_instructions", 1.0, 4.0, false}}});
-  // 32 heads of keys and values: 524,288 B a token over 63 GB/s: 34 ms for 4096, 2.25 PFLOP/s compute 24 ms.
+  // 32 heads of keys and values: 524,288 B a token over 63 GB/s: 34 ms for 4096, 2.25 PFLOP/s
+  // compute 24 ms.
   all.push_back({"offload that is slower than computing anew",
                  service(cat::llama_2_7b, cat::b200_sxm, 1, {4096, 64, 1}),
                  {{"kv_offload", 0.9, 1.0, true}}});
@@ -215,7 +220,7 @@ std::vector<example> examples() {
 
 }  // namespace
 
-TEST_CASE("advise: each trick helps in one case and harms in another") {
+TEST_CASE("advise: each technique helps in one case and is slower in another") {
   for (const example& e : examples()) {
     pm::service_evaluator ask = bound_of;
     if (e.predicts) ask = predicted;
@@ -231,7 +236,7 @@ TEST_CASE("advise: each trick helps in one case and harms in another") {
   }
 }
 
-TEST_CASE("advise: the best together is asked, not multiplied") {
+TEST_CASE("advise: the best combination is predicted, not multiplied") {
   const auto s = service(dense, cat::h100_sxm, 4, {1, 512, 1});
   const pm::advice a = pm::advise(s, bound_of);
   pm::advised_service both = s;
@@ -268,7 +273,7 @@ TEST_CASE("advise: what it takes to fit") {
   CHECK(a.techniques.front().makes_feasible);
 }
 
-TEST_CASE("advise: a service that evicts, of which nothing is known beside drafts and in pools") {
+TEST_CASE("advise: a service with preemption, unknown with speculation and in pools") {
   auto s = service(narrow, cat::h100_sxm, 2, {500, 1000, 1});
   s.load.arrivals = pm::closed_loop{20000};
   s.load.preemption_mode = pm::preemption::recompute;
@@ -285,8 +290,7 @@ TEST_CASE("advise: a service that evicts, of which nothing is known beside draft
   CHECK(predicted(s).preemptions_per_request > 1);
 }
 
-TEST_CASE(
-    "advise: a bound of static batches has the prompts of all and the longest answer, by hand") {
+TEST_CASE("advise: a bound of static batches has all prefills and the longest output, by hand") {
   pm::advised_service s = service(narrow, cat::h100_sxm, 1, {2000, 100, 16});
   s.load.output_cv = 0.5;
   const pm::serving_estimate now = bound_of(s);
@@ -300,7 +304,7 @@ TEST_CASE(
              (e.e2e + prompts + longest) / now.e2e, 1e-12));
 }
 
-TEST_CASE("advise: pools take two copies, or ranks that can be halved") {
+TEST_CASE("advise: pools take two replicas, or ranks that can be halved") {
   const auto of = [](int tensor, double copies) {
     const auto s = service(narrow, cat::h100_sxm, tensor, {500, 100, 16}, copies);
     return *pm::advise(s, bound_of).find("disaggregation");
@@ -343,7 +347,7 @@ TEST_CASE("advice laws by hand") {
 TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   using pm::ms, pm::us;
   using B = pm::bytes<>;
-  // 2100 launches of 7.5 us beside 10 ms: 15.75 ms in a stream, 12.1075 in a graph.
+  // 2100 launches of 7.5 us with 10 ms of kernels: 15.75 ms in a stream, 12.1075 in a graph.
   const pm::launch_costs c{.cpu = 7.5 * us, .replay = 7.5 * us, .node = 1.0 * us};
   CHECK(near(pm::graph_gain(c, 2100, 10.0 * ms, 0.0 * ms, 1.0), 15.75 / 12.1075));
   CHECK(near(pm::graph_gain(c, 2100, 10.0 * ms, 1000.0 * ms, 10.0), 157.5 / 1121.075));
@@ -358,7 +362,7 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   CHECK(near(pm::persistent_kernel_gain(100.0 * us, 10.0, 2.0 * us, 1.3), 120.0 / 132.0));
   CHECK(near(pm::streams_gain(4.0, 10.0 * us, 0.25), 4.0));
   CHECK(near(pm::streams_gain(4.0, 10.0 * us, 1.0, 1.0 * us), 40.0 / 44.0));
-  // 50 x 10 us beside 2 ms: 2.5 ms with waits, 2 ms without.
+  // 50 x 10 us with 2 ms: 2.5 ms with waits, 2 ms without.
   CHECK(near(pm::unsynchronised_gain({.cpu = 10.0 * us}, 50.0, 2.0 * ms), 1.25));
   CHECK(near(pm::unsynchronised_gain({.cpu = 10.0 * us}, 50.0, 0.0 * ms), 1.0));
   CHECK(near(pm::split_k_gain(16.0, 132.0, 8, 0.05), 1.0 / 0.175));
@@ -383,7 +387,8 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
   CHECK(pm::double_buffering_gain(1.0 * us, 1.0 * us, 999.0, 0.5) < 1.0);
   CHECK(near(pm::shuffle_gain(32, 80.0, 6.0), 400.0 / 30.0));
   CHECK(near(pm::shuffle_gain(1024, 80.0, 6.0), 800.0 / 140.0));
-  // 132 SMs x 128 B x 1.755 GHz = 29.65 TB/s: tiles of 16 reach 237 TFLOP/s, of 64 949; of 989 there are.
+  // 132 SMs x 128 B x 1.755 GHz = 29.65 TB/s: tiles of 16 reach 237 TFLOP/s, of 64 949; of 989
+  // there are.
   const auto shared = pm::bandwidth<>::from_value(132.0 * 128.0 * 1.755e9);
   const auto peak = pm::flop_rate<>::from_value(989.4e12);
   CHECK(near(pm::matrix_instruction_gain(peak, shared, B::from_value(2.0), 16.0, 64.0), 4.0));
@@ -395,7 +400,7 @@ TEST_CASE("advice laws of kernels by hand: each helps once and harms once") {
         std::string::npos);
 }
 
-TEST_CASE("advise: a thousandth is no gain, and a target that is met is kept") {
+TEST_CASE("advise: a thousandth is no gain, and a target that is met stays met") {
   const auto takes = [](double seconds) {
     pm::serving_estimate e;
     e.e2e = seconds * pm::second;

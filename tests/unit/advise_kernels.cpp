@@ -1,4 +1,5 @@
-// Advice on kernels, of a service whose answer is given: what of a pass each law is applied to, by hand.
+// Advice on kernels for a given service result: the part of a step to which each law is applied, by
+// hand.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
@@ -50,7 +51,7 @@ double to_gain(const pm::duration<>& less) {
 
 }  // namespace
 
-TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
+TEST_CASE("advice on kernels by hand: a step of 238 rows on two ranks") {
   const pm::adviser a = given(cat::llama_3_8b, 2);
   const pm::kernel_facts facts{.registers = 300.0};
   const std::vector<pm::technique> all = pm::kernel_techniques(a, facts);
@@ -68,7 +69,7 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
   const pm::duration<> products = pm::duration<>::from_value(
       std::fmax((demand.weights / rate).value(), demand.compute.value()));
 
-  // Four chains in each of 32 layers, whose registers spill 45 of 300 values a thread.
+  // Four chains in each of 32 layers, with 45 of 300 values per thread spilled.
   const auto saved = pm::chain_saving(pm::bytes<>::from_value(rows * width * 2), 4.0 * 32);
   const auto spilled = pm::spilled_bytes(300.0, 255.0, 32 * rows * width);
   const auto fused = 2.0 * saved.dram.total();
@@ -96,7 +97,8 @@ TEST_CASE("advice on kernels by hand: a pass of 238 rows on two ranks") {
       CHECK(near(t.gain, to_gain((1 - 0.98) * 0.1 * time), 1e-9));
   }
 
-  // 4 x 16 tiles for 132 SMs; sums in 32 bits, written and read by each of four, beside 2 x 4096 FLOP.
+  // 4 x 16 tiles for 132 SMs; sums in 32 bits, written and read by each of four, in addition to 2 x
+  // 4096 FLOP.
   const double split = pm::split_k_gain(4 * 16.0, 132.0, 4, rows * 4 * 4 / width);
   CHECK(near(gain("split_k"), in_use((split - 1) * 0.25 * products), 1e-9));
   CHECK(technique("split_k").in_use);
@@ -141,12 +143,12 @@ TEST_CASE(
   CHECK_FALSE(a.saving(words, -0.01 * pm::ms, {}, true).harmful);
 }
 
-TEST_CASE("advice by hand: the longest of 99 answers is their 99th percentile, of a lognormal") {
+TEST_CASE("advice by hand: the longest of 99 outputs is their 99th percentile, of a lognormal") {
   const double variance = std::log(1.25), longest = 2.3263 * std::sqrt(variance) - variance / 2;
   CHECK(near(pm::static_batch_stretch(99.0, 0.5), std::exp(longest), 1e-3));
 }
 
-TEST_CASE("advice by hand: scores that a fused kernel keeps, and prompts on twice the ranks") {
+TEST_CASE("advice by hand: scores that stay in a fused kernel, and prefill on twice the ranks") {
   const pm::adviser a = given(cat::llama_3_8b, 2);
   // 16 of 32 heads, 512 x 512 scores and probabilities, written and read in 16 bits, in 32 layers.
   const double scores = 4 * 16 * 512 * 512 * 2 * 32.0;

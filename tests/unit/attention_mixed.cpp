@@ -1,4 +1,4 @@
-// A chunk of prompts beside decodes in one kernel, by hand.
+// A prefill chunk and decodes in one attention kernel, by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/kernels/attention.hpp>
@@ -89,7 +89,8 @@ TEST_CASE("attention mixed: keys come again for a group's heads where L2 does no
   // 3 x 3 tiles of a KV head run at once: each key is read once.
   auto e = beside(decodes(3, 1000));
   CHECK(near(us(e.terms["memory"]), moved(decodes(3, 1000), 0) / 0.8e6));
-  // 60 x 3 tiles on 100 SMs are 1.8 heads' reads; of one head's 9.216 MB 1 / (1 + 0.9216^8) stay in 10 MB.
+  // 60 x 3 tiles on 100 SMs are 1.8 heads' reads; of one head's 9.216 MB 1 / (1 + 0.9216^8) stay in
+  // 10 MB.
   const double lost = 1 - 1 / (1 + std::pow(0.9216, 8));
   e = beside(decodes(60, 400));
   CHECK(near(us(e.terms["memory"]), moved(decodes(60, 400), 0.8 * lost) / 0.8e6));

@@ -20,8 +20,8 @@ constexpr double parts(const pm::attention_prefill& w,
 }  // namespace
 
 TEST_CASE("attention splits: decode cuts contexts into whole blocks while places are free") {
-  // Groups of 96 queries are 2 tiles: 3 x 2 x 2 = 12 for 200 places, so 16 parts each. 24 blocks of 128 tokens
-  // (23.4) over 16 are 2 each: 12 parts.
+  // Groups of 96 queries are 2 tiles: 3 x 2 x 2 = 12 for 200 places, so 16 parts each. 24 blocks of
+  // 128 tokens (23.4) over 16 are 2 each: 12 parts.
   pm::attention_decode w{
       .batch = 3, .context = 3000, .query_heads = 192, .kv_heads = 2, .head_dim = 128};
   const auto cut = pm::detail::splits_of(w, two_blocks, 100.0);
@@ -44,7 +44,8 @@ TEST_CASE("attention splits: decode cuts contexts into whole blocks while places
 }
 
 TEST_CASE("attention splits: prefill cuts keys into parts of 128 while places are free") {
-  // 100 tokens of a group of 3 queries are 3 tiles of 128 rows: 2 x 2 x 3 = 12 for 200 places, 16 parts.
+  // 100 tokens of a group of 3 queries are 3 tiles of 128 rows: 2 x 2 x 3 = 12 for 200 places, 16
+  // parts.
   pm::attention_prefill w{
       .batch = 2, .tokens = 100, .query_heads = 6, .kv_heads = 2, .head_dim = 128, .past = 1500};
   CHECK(parts(w) == 13);  // 1600 keys are 12.5 parts

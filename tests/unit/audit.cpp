@@ -1,4 +1,4 @@
-// Verdicts on published numbers, and the slips behind wrong ones.
+// Verdicts on published numbers, and the likely errors behind wrong ones.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
@@ -94,7 +94,7 @@ TEST_CASE("of two that come equally near the first is told", "[audit]") {
   CHECK(chip->instead == "h20");
 }
 
-TEST_CASE("verdicts by what a law answers", "[audit]") {
+TEST_CASE("verdicts by the result of a law", "[audit]") {
   // 140 GB at 3.35 TB/s take 41.79 ms.
   CHECK(verdict_of(printed("42"), 41.79) == verdict::reproduced);
   CHECK(verdict_of(printed("9"), 8.583) == verdict::rounding);
@@ -112,7 +112,7 @@ TEST_CASE("verdicts by what a law answers", "[audit]") {
   CHECK_THROWS_AS(verdict_of(printed("1"), std::nan("")), error);
 }
 
-TEST_CASE("slips of convention and of decimals", "[audit]") {
+TEST_CASE("likely errors of convention and of decimals", "[audit]") {
   CHECK(slip_name(printed("494"), 989.4, of_peaks) == "sparse for dense");
   CHECK(slip_name(printed("1979"), 989.4, of_peaks) == "sparse for dense");
   CHECK(slip_name(printed("900"), 450.0, exponents_of<bandwidth<>>()) == "two-way for one-way");
@@ -125,7 +125,7 @@ TEST_CASE("slips of convention and of decimals", "[audit]") {
   CHECK(slip_name(printed("7.25"), 1.0, bytes_only).empty());
 }
 
-TEST_CASE("slips of an input are found by asking again", "[audit]") {
+TEST_CASE("likely errors of an input are found by a second evaluation", "[audit]") {
   // (n - 1) x prefix: 126,000 tokens for 64 sequences of 2000.
   const std::vector<misprint_input> inputs = {{.name = "sequences", .number = 64.0},
                                               {.name = "prefix", .number = 2000.0}};
@@ -161,7 +161,7 @@ TEST_CASE("slips of an input are found by asking again", "[audit]") {
   CHECK_FALSE(misprint_behind(printed("77"), 312.0, {}, words, peaks));
 }
 
-TEST_CASE("two conventions mistaken together", "[audit]") {
+TEST_CASE("two conventions mistaken at once", "[audit]") {
   // 160 x 1 GiB, 2 (N - 1) / N of it over one direction; said was 2 over both.
   const std::vector<misprint_input> inputs = {{.name = "ranks", .number = 8.0},
                                               {.name = "link_bytes_per_s", .number = 400e9}};
@@ -177,7 +177,7 @@ TEST_CASE("two conventions mistaken together", "[audit]") {
   CHECK(std::string(found->second->name) == "the limit of many ranks");
 }
 
-TEST_CASE("of several slips all are told, the likeliest first, and of one kind the nearest",
+TEST_CASE("all likely errors are listed, the likeliest first, and the nearest of one kind",
           "[audit]") {
   // 494 of 989.4: the sparse rate halved twice, or TF32's; nothing is said of half or double then.
   const std::vector<misprint_input> formats = {
@@ -202,7 +202,7 @@ TEST_CASE("of several slips all are told, the likeliest first, and of one kind t
   CHECK(chip->instead == "h20");
 }
 
-TEST_CASE("slips of numbers that stand in other places", "[audit]") {
+TEST_CASE("likely errors of numbers in the wrong place", "[audit]") {
   // 7e9 parameters in 16 bits are 14 GB; 16.1 are those of 8.03e9.
   std::vector<misprint_input> inputs = {{.name = "elements", .number = 7e9}};
   inputs[0].others = {{"of one of 7.24e9", 7.24e9}, {"of one of 8.03e9", 8.03e9}};
@@ -240,7 +240,7 @@ TEST_CASE("slips of numbers that stand in other places", "[audit]") {
   CHECK(std::string(mean->kind->name) == "a mean over those without work");
 }
 
-TEST_CASE("slips of the answer: cut, upside down, a power of ten", "[audit]") {
+TEST_CASE("likely errors of the result: truncated, inverted, a power of ten", "[audit]") {
   CHECK(slip_name(printed("3.3"), 3.3554, {}) == "cut, not rounded");
   CHECK(slip_name(printed("1e12"), 8.375e11, {}) == "a power of ten for the number");
   CHECK(slip_name(printed("10"), 30.9, {}).empty());  // too far from one
@@ -276,7 +276,8 @@ TEST_CASE("another format's rate by its width: half of FP4 for FP8", "[audit]") 
   CHECK(std::string(half->kind->name) == "another format's peak, by its width");
 }
 
-TEST_CASE("no slip explains a range that holds anything, and few one digit", "[audit]") {
+TEST_CASE("no likely error explains a range that holds anything, and few explain one digit",
+          "[audit]") {
   const claimed_value wide{0.0, 1.0, 0.05, 0.05};
   CHECK_FALSE(misprint_behind(wide, 6.4, {}, std::span<const misprint_input>(), no_question));
   CHECK(explained_by(printed("3.3"), 3.3554));        // cut, not rounded
@@ -284,7 +285,7 @@ TEST_CASE("no slip explains a range that holds anything, and few one digit", "[a
   CHECK_FALSE(explained_by(printed("0.5"), 0.5405));  // 8 % off
 }
 
-TEST_CASE("every slip is well formed", "[audit]") {
+TEST_CASE("every likely error is well formed", "[audit]") {
   for (const misprint& s : misprints) {
     INFO(s.name);
     CHECK(s.name[0] != '\0');

@@ -48,7 +48,7 @@ TEST_CASE("balanced_batch: roots known beforehand, in few evaluations") {
 }
 
 TEST_CASE("balanced_batch: jumps, ends and functions that fall") {
-  // Of a jump the upper side.
+  // At a jump the upper side.
   const found jump = balance_of(100.0, [](double b) { return b < 37.2 ? 50.0 : 20.0; });
   CHECK(jump.batch >= 37.2);
   CHECK(near(jump.batch, 37.2));
@@ -65,7 +65,8 @@ TEST_CASE("balanced_batch: jumps, ends and functions that fall") {
 TEST_CASE(
     "balanced_batch: a line is met by its second point, bounds are halved where they are all that "
     "is known") {
-  // Over ln b the logarithm of 300 / sqrt(b) is a line, met at 90,000: more than 8 times what arrives at 300.
+  // Over ln b the logarithm of 300 / sqrt(b) is a line, met at 90,000: more than 8 times what
+  // arrives at 300.
   std::vector<double> asked;
   pm::detail::balance_search search(1e6);
   while (!search.done()) {
@@ -77,7 +78,7 @@ TEST_CASE(
   CHECK(asked[1] == 300.0);
   CHECK(near(asked[2], 300.0 * std::sqrt(300.0)));
   CHECK(near(asked[3], 90000.0));
-  // Of 3 sqrt(b) it is 9, near enough to be asked third.
+  // The fixed point of 3 sqrt(b) is 9, near enough for the third evaluation.
   pm::detail::balance_search near_by(1e6);
   near_by.learn(3.0);
   near_by.learn(3.0 * std::sqrt(3.0));
@@ -102,7 +103,8 @@ TEST_CASE(
 
 TEST_CASE(
     "balanced_batch: the middle is asked where two guesses have not halved what is missed by") {
-  // ln (arriving / b) is -0.3 at 1 and -0.28 at what arrives there; the line through both is 0 at exp(-4.5).
+  // ln (arriving / b) is -0.3 at 1 and -0.28 at what arrives there; the line through both is 0 at
+  // exp(-4.5).
   const auto after = [](double third) {
     pm::detail::balance_search search(100.0);
     search.learn(std::exp(-0.3));
@@ -140,15 +142,16 @@ climbed first_of(double room, const Arriving& arriving) {
 TEST_CASE("balanced_batch: from below, by powers, past all that are below what arrives") {
   const climbed c = first_of(1024.0, [](double b) { return 50.0 + 0.5 * b; });
   CHECK(near(c.root, 100.0));
-  // Eighths of a power of 2: 50.5 arrive at 1, to 2^(45/8) = 49.4; 74.7 there, to 2^(49/8) = 69.8, and so on until
-  // 95.3 arrive at 2^(52/8) = 90.5, which are fewer than the next power: to that. At 2^(54/8) = 107.6 fewer arrive;
-  // then the middle of the last two.
+  // Eighths of a power of 2: 50.5 arrive at 1, to 2^(45/8) = 49.4; 74.7 there, to 2^(49/8) = 69.8,
+  // and so on until 95.3 arrive at 2^(52/8) = 90.5, which are fewer than the next power: to that.
+  // At 2^(54/8) = 107.6 fewer arrive; then the middle of the last two.
   REQUIRE(c.asked.size() > 7);
   const double eighths[] = {0, 45, 49, 51, 52, 53, 54, 53.5};
   for (std::size_t i = 0; i < std::size(eighths); ++i)
     CHECK(near(c.asked[i], std::exp2(eighths[i] / 8)));
   CHECK(c.asked.size() < 18);
-  // The same where less fits, but for what does not; and the largest where all are fewer than arrive.
+  // The same where less fits, but for what does not; and the largest where all are fewer than
+  // arrive.
   const climbed less = first_of(101.5, [](double b) { return 50.0 + 0.5 * b; });
   CHECK(near(less.root, 100.0));
   CHECK(near(less.asked[6], 101.5));
@@ -156,8 +159,7 @@ TEST_CASE("balanced_batch: from below, by powers, past all that are below what a
   CHECK(first_of(99.5, [](double b) { return 50.0 + 0.5 * b; }).root == 99.5);
 }
 
-TEST_CASE(
-    "balanced_batch: of several that balance the first from below, whatever there is room for") {
+TEST_CASE("balanced_batch: the smallest of several balanced batches, whatever the capacity") {
   // 300 arrive below 2500 sequences, and 6000 from there on: 300 and 6000 both balance.
   const auto arriving = [](double b) { return b < 2500.0 ? 300.0 : 6000.0; };
   for (double room = 320.0; room < 1e6; room *= 1.03)
@@ -202,7 +204,7 @@ TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have t
   });
   CHECK(near(square.value(), 900.0));
   CHECK(std::abs(square.partial(0) - 60.0) < 1e-4);
-  // Where more arrives than is served it is the largest, with its slope.
+  // With more arrivals than service it is the largest, with its slope.
   const dual most =
       pm::detail::balanced_batch(dual::variable(100.0, 0), [](const dual& b) { return 2.0 * b; });
   CHECK(most.value() == 100.0);

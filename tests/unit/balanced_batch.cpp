@@ -19,7 +19,8 @@ bool near(double a, double b) {
 
 }  // namespace
 
-TEST_CASE("calibrated_time: a pass by its time alone is the prediction's, operator by operator") {
+TEST_CASE(
+    "calibrated_time: a step's time without terms is the prediction's, operator by operator") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang}) {
     const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm, e);
     for (const pm::transformer& m : {cat::llama_3_70b, cat::deepseek_v3, cat::gpt_oss_120b}) {

@@ -58,7 +58,7 @@ static_assert(at_compile_time.time.value() > 18.9e-6 && at_compile_time.time.val
 
 }  // namespace
 
-TEST_CASE("one more wave costs one more tile", "[calibrated]") {
+TEST_CASE("one tile beyond a full grid costs one more tile time", "[calibrated]") {
   // A 64x64 tile of k = 1000 is 8.192 MFLOP; an SM does 0.5 TFLOP/s: 16.384 us, and
   // 1/4 us to fill, a quarter of what 128x128 take.
   const pm::accelerator a = round_device();
@@ -91,8 +91,8 @@ TEST_CASE("operands that arrive slowly lengthen each step", "[calibrated]") {
 }
 
 TEST_CASE("a tile of few rows works off whole instructions", "[calibrated]") {
-  // One row, 100 tiles of 64 columns: 64 rows at 64 a time are 16.384 us, 16 rows a quarter of it. By such small
-  // instructions a tile of any size takes 1 us to fill.
+  // One row, 100 tiles of 64 columns: 64 rows at 64 a time are 16.384 us, 16 rows a quarter of it.
+  // By such small instructions a tile of any size takes 1 us to fill.
   pm::machine_parameters p = plain;
   pm::accelerator a = round_device();
   a.instruction_rows = {16.0};
@@ -102,9 +102,9 @@ TEST_CASE("a tile of few rows works off whole instructions", "[calibrated]") {
   CHECK_THAT(in_us(calibrated_estimate(a, rows, {p}), "compute"), WithinRel(9.192, 1e-9));
 }
 
-TEST_CASE("a product of few tiles splits k over the idle SMs", "[calibrated]") {
-  // 5 x 5 tiles of 64x64: 4 parts each. k / 4 = 250 steps are 4.096 us, a whole fill 1 us, splitting 3 us;
-  // partial sums 4 x 320 x 320 x 4 bytes at 1e6 TB/s are nothing.
+TEST_CASE("a GEMM of few tiles splits k over the idle SMs", "[calibrated]") {
+  // 5 x 5 tiles of 64x64: 4 parts each. k / 4 = 250 steps are 4.096 us, a whole fill 1 us,
+  // splitting 3 us; partial sums 4 x 320 x 320 x 4 bytes at 1e6 TB/s are nothing.
   pm::machine_parameters p = plain;
   p.split_cost = 3.0 * pm::us;
   const pm::gemm g{.m = 320, .n = 320, .k = 1000};
@@ -151,13 +151,13 @@ TEST_CASE("weights that rotate inside L2 come from L2", "[calibrated]") {
   CHECK_THAT(memory(11.0 / 1.28), WithinRel(others + 0.5 * (1.6 + 0.64), 1e-3));
 }
 
-TEST_CASE("the published benchmarks' copies of weights", "[calibrated]") {
+TEST_CASE("the published benchmarks' rotating weight buffers", "[calibrated]") {
   using pm::catalog::benchmark_weight_copies;
   const pm::accelerator& a = pm::catalog::l40s;  // 96 MiB
   const auto copies = [&](const char* engine, double mebibytes, pm::number_format f) {
     return benchmark_weight_copies(*pm::find_engine(engine), mebibytes * pm::MiB, f, a);
   };
-  // As many as the L2 holds, rounded up, between 1 and 5.
+  // The number that the L2 holds, rounded up, between 1 and 5.
   CHECK(copies("trtllm", 64.0, pm::number_format::bf16) == 2.0);
   CHECK(copies("trtllm", 48.0, pm::number_format::bf16) == 2.0);
   CHECK(copies("trtllm", 200.0, pm::number_format::bf16) == 1.0);
@@ -167,9 +167,10 @@ TEST_CASE("the published benchmarks' copies of weights", "[calibrated]") {
 }
 
 TEST_CASE(
-    "kernels of narrow formats by large instructions or in blocks, and of mixed, do not split k",
+    "kernels of low-precision formats by large instructions or in blocks, and of mixed formats, do "
+    "not split k",
     "[calibrated]") {
-  // As "a product of few tiles" below 16 bits: whole it takes 1000 steps.
+  // The GEMM of few tiles below 16 bits: undivided it takes 1000 steps.
   pm::machine_parameters p = plain;
   p.split_cost = 3.0 * pm::us;
   pm::accelerator small = round_device();
@@ -183,7 +184,8 @@ TEST_CASE(
   g = {.m = 320, .n = 320, .k = 1000, .format = pm::fp8};
   CHECK_THAT(compute(small, g), WithinRel(6.048, 1e-6));
   CHECK_THAT(compute(round_device(), g), WithinRel(8.442, 1e-6));
-  // A step that lasts 20 ns whatever its tile; by small instructions it is not there, nor in 16 bits.
+  // A step that lasts 20 ns whatever its tile; by small instructions it is not there, nor in 16
+  // bits.
   const pm::engine_profile e{.low_precision_step = 20.0 * pm::ns,
                              .four_bit_step = 30.0 * pm::ns,
                              .untuned_four_bit_step = 40.0 * pm::ns};
@@ -252,9 +254,10 @@ TEST_CASE("an engine quantises activations; a library does not", "[calibrated]")
              WithinRel(3.0 + 2.5 / 0.8, 1e-9));
 }
 
-TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]") {
-  // 100 tiles of 64x64 on 100 SMs; 64 columns at half a cycle of 1 ns take 32 ns for each k, their products
-  // 8,192 FLOP at 0.5 TFLOP/s 16.384 ns; 128 columns would take twice as long.
+TEST_CASE("low-precision weights are dequantised concurrently with the multiplications",
+          "[calibrated]") {
+  // 100 tiles of 64x64 on 100 SMs; 64 columns at half a cycle of 1 ns take 32 ns for each k, their
+  // products 8,192 FLOP at 0.5 TFLOP/s 16.384 ns; 128 columns would take twice as long.
   pm::gemm g{.m = 64, .n = 6400, .k = 1000};
   pm::engine_profile engine{.dequantisation_floor = 3.0 * pm::us, .dequantisation_cycles = 0.5};
   CHECK(calibrated_estimate(round_device(), g, {plain, engine}).time ==
@@ -277,7 +280,8 @@ TEST_CASE("narrow weights are widened beside the multiplications", "[calibrated]
   CHECK(in_us(calibrated_estimate(round_device(), g, {plain, engine}), "launch") == 2.0);
 }
 
-TEST_CASE("narrow weights were measured on A100 alone, and a prediction says so", "[calibrated]") {
+TEST_CASE("low-precision weights were measured on A100 only, and a prediction says so",
+          "[calibrated]") {
   const pm::gemm g{.m = 16,
                    .n = 8192,
                    .k = 8192,
@@ -313,7 +317,7 @@ TEST_CASE("cold, it is never below the bound", "[calibrated]") {
   }
 }
 
-TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibrated]") {
+TEST_CASE("every machine has a profile, and a transferred one is no more certain", "[calibrated]") {
   using namespace pm::catalog;
   CHECK(machine_profile_of(h100_sxm).from->how == pm::basis::measured);
   CHECK(measured_machine_of(h100_pcie) == nullptr);
@@ -331,11 +335,12 @@ TEST_CASE("every machine has a profile, and a loan is no more certain", "[calibr
     CHECK(p.value.matrix_floor > 0.0 * pm::us);
     CHECK(p.value.operand_bandwidth.value() > 0.0);
   }
-  // The operand bandwidth of a loan goes with SMs x clock: H20 has 78 of H100's 132 SMs.
+  // The operand bandwidth of a transferred profile goes with SMs x clock: H20 has 78 of H100's 132
+  // SMs.
   CHECK_THAT(machine_profile_of(h20).value.operand_bandwidth.value(),
              WithinRel(profile_h100_sxm.value.operand_bandwidth.value() * 78.0 / 132.0, 1e-9));
-  // Power: the donor's energy per FLOP at the borrower's limit. L40S slows by s at 350 W and 362
-  // TFLOP/s; an L4 is given 72 W for its peak, an H20 400 W or more for a seventh of H100's.
+  // Power: the source's energy per FLOP at the limit of the other GPU. L40S slows by s at 350 W and
+  // 362 TFLOP/s; an L4 is given 72 W for its peak, an H20 400 W or more for a seventh of H100's.
   const double l4_watts_per_flop = 72.0 / l4.matrix.peak.bf16.value();
   CHECK_THAT(
       machine_profile_of(l4).value.power_slowdown,
@@ -374,8 +379,8 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   CHECK(measured_machine_of(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) ==
         &measured_h100);
 
-  // 8 and 3.35 TB/s are ln 2.388 = 0.8705 apart; 0.15 times that is 0.1306, more than a sibling's 0.09 and than
-  // H100's own.
+  // 8 and 3.35 TB/s are ln 2.388 = 0.8705 apart; 0.15 times that is 0.1306, more than a sibling's
+  // 0.09 and than H100's own.
   CHECK_THAT(machine_distance(faster_memory, h100_sxm), WithinRel(std::log(8.0 / 3.35), 1e-12));
   CHECK_THAT(machine_distance(h100_sxm, faster_memory), WithinRel(std::log(8.0 / 3.35), 1e-12));
   CHECK_THAT(machine_profile_of(faster_memory).log_sigma,
@@ -401,7 +406,7 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
   CHECK(attention_transfer_log_sigma(b200_sxm, h200_sxm, false) == 0.53);
   CHECK(attention_transfer_log_sigma(b200_sxm, h200_sxm, true) == 0.17);
   CHECK(attention_transfer_log_sigma(h200_sxm, h100_sxm, true) == 0.09);
-  // Of AMD's attention nothing was measured that could be less than of products.
+  // AMD's attention was not measured, so its uncertainty is at least that of GEMMs.
   CHECK(attention_transfer_log_sigma(mi355x, mi300x, false) == 0.21);
   CHECK(attention_transfer_log_sigma(mi355x, mi300x, true) == 0.21);
   // What is not stated is no distance.
@@ -409,14 +414,15 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
 }
 
 TEST_CASE("a streaming kernel by hand", "[calibrated]") {
-  // 1e6 elements of 2 bytes in and out, 4 MB: at 0.86 TB/s, which what only streams reaches where products have 0.8.
+  // 1e6 elements of 2 bytes in and out, 4 MB: at 0.86 TB/s, which what only streams reaches where
+  // products have 0.8.
   const pm::accelerator a = round_device();
   const pm::elementwise x{.elements = 1e6};
   CHECK_THAT(in_us(calibrated_estimate(a, x, {plain}).time), WithinRel(4 / 0.86 + 1.3, 1e-9));
   // A launch is no limit, however few elements there are.
   CHECK(calibrated_estimate(a, pm::elementwise{.elements = 10}, {plain}).limiter ==
         pm::limiter::memory);
-  // One element at a time, 0.4 cycles each on 100 SMs at 1 GHz: 4 us beside them.
+  // One element at a time, 0.4 cycles each on 100 SMs at 1 GHz: 4 us in addition.
   const pm::memory_bound_kernels k{
       .kernel_time = 2.0 * pm::us, .element_cycles = 0.4, .lookup_cycles = 1.2};
   CHECK_THAT(in_us(calibrated_estimate(a, x, {plain, k}).time),
@@ -514,14 +520,15 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
   }
 }
 
-TEST_CASE("a library of streaming kernels refuses each number that none has", "[calibrated]") {
+TEST_CASE("a library of element-wise kernels refuses each number that none has", "[calibrated]") {
   perfmodel_test::refuses_each_field(
       pm::memory_bound_kernels{}, [](const auto& x) { require_valid(x); },
       {"kernel_time", "element_cycles", "lookup_cycles", "serial_lookup_time"});
 }
 
-TEST_CASE("a profile is looked at whole: large numbers pass, and a range may not reach below 0",
-          "[calibrated]") {
+TEST_CASE(
+    "a profile is looked at whole: large numbers are accepted, and a range may not reach below 0",
+    "[calibrated]") {
   pm::machine_parameters fast = plain;
   fast.operand_bandwidth = pm::bandwidth<>::from_value(1e25);
   CHECK(refusal([&] { require_valid(fast); }) == "nothing refused");
@@ -612,15 +619,16 @@ TEST_CASE("a prediction has its bound, its interval and its evidence", "[calibra
   CHECK_THAT(p.high / p.estimate.time, WithinRel(std::exp(1.2816 * 0.078), 1e-12));
   CHECK_THAT(p.low * p.high / p.estimate.time / p.estimate.time, WithinRel(1.0, 1e-12));
   CHECK(p.stands_on.weakest() == pm::basis::measured);
-  // In fp8 an engine quantises, and products are less certain: 0.086. Where a chip has none of them, the
-  // engine's own: 0.104 for vLLM.
+  // In fp8 an engine quantises, and products are less certain: 0.086. Where a chip has none of
+  // them, the engine's own: 0.104 for vLLM.
   const auto q =
       predict(c::h100_sxm, pm::gemm{.m = 64, .n = 4096, .k = 4096, .format = pm::fp8}, calibration);
   CHECK_THAT(q.stands_on.log_sigma(), WithinRel(0.086, 1e-12));
   CHECK(std::distance(q.stands_on.begin(), q.stands_on.end()) == 2);
   CHECK_THAT(pm::detail::gemm_log_sigma(calibration, pm::gemm_kind::integer),
              WithinRel(0.104, 1e-12));
-  // 3 ms at 0.078 and 1 ms of the engine's own all-reduces at 0.21: (3 x 0.078 + 0.21) / 4. NCCL's are at 0.09.
+  // 3 ms at 0.078 and 1 ms of the engine's own all-reduces at 0.21: (3 x 0.078 + 0.21) / 4. NCCL's
+  // are at 0.09.
   pm::time_by_profile took{.gemms = 3.0 * pm::ms, .links = 1.0 * pm::ms};
   CHECK_THAT(evidence_of(calibration, took).log_sigma(), WithinRel(0.081, 1e-9));
   took.kind_of_all_reduces = pm::collective_kind::own_kernels;
@@ -636,7 +644,8 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   namespace c = pm::catalog;
   const pm::calibrated h100 = pm::calibrated_for(c::h100_sxm, pm::engine::vllm);
   const auto width = [&h100](const auto& x) { return pm::stated_log_sigma(x, h100); };
-  // Half of the narrowest n: sqrt(1 + (2.5 ln 2)^2) = 2.0006; both halved, sqrt(1 + 2 (2.5 ln 2)^2).
+  // Half of the narrowest n: sqrt(1 + (2.5 ln 2)^2) = 2.0006; both halved, sqrt(1 + 2 (2.5 ln
+  // 2)^2).
   CHECK_THAT(width(pm::gemm{.m = 1, .n = 512, .k = 4096}), WithinRel(0.078 * 2.0006, 1e-4));
   CHECK_THAT(width(pm::gemm{.m = 1, .n = 512, .k = 512}), WithinRel(0.078 * 2.6468, 1e-4));
   CHECK(width(pm::gemm{.m = 1, .n = 57344, .k = 8192}) == 0.078);
@@ -662,14 +671,14 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   const pm::moe_ffn block{
       .tokens = 8, .hidden = 7168, .intermediate = 2048, .experts = 256, .top_k = 8};
   CHECK(width(block) > 1.4 * 0.135);
-  // A borrowed profile states the lender's width or what loans showed, the wider: H20 has 148 for H100's 989
-  // TFLOP/s.
+  // A transferred profile states max(source's log_sigma, the transfer's): H20 has 148 for H100's
+  // 989 TFLOP/s.
   const pm::calibrated h20 = pm::calibrated_for(c::h20);
   CHECK_THAT(pm::stated_log_sigma(pm::gemm{.m = 1, .n = 8192, .k = 8192}, h20),
              WithinRel(0.15 * c::machine_distance(c::h20, c::h100_sxm), 1e-9));
   CHECK(pm::stated_log_sigma(pm::gemm{.m = 1, .n = 8192, .k = 8192},
                              pm::calibrated_for(c::gb200)) == 0.118);
-  // GB200's experts are B200's; a format that the lender was not measured in is wider.
+  // GB200's experts are B200's; a format that was not measured on the source GPU is less certain.
   const pm::moe_ffn shared{
       .tokens = 8, .hidden = 4096, .intermediate = 2048, .experts = 64, .top_k = 8};
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.11);

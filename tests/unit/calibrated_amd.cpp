@@ -1,4 +1,4 @@
-// AMD's profiles: a product by hand, what is borrowed and from whom, and who is refused.
+// AMD's profiles: a GEMM by hand, transferred profiles and their sources, and refusals.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
@@ -12,8 +12,9 @@ namespace pm = perfmodel;
 namespace catalog = pm::catalog;
 using Catch::Matchers::WithinRel;
 
-TEST_CASE("a product on MI300X by hand, in one wave of narrow tiles", "[calibrated]") {
-  // One row, 304 tiles of 64 columns on 304 compute units: 16 rows of a matrix instruction are worked off.
+TEST_CASE("a GEMM on MI300X by hand, in one tile wave of few columns", "[calibrated]") {
+  // One row, 304 tiles of 64 columns on 304 compute units: 16 rows of a matrix instruction are
+  // worked off.
   const double n = 304.0 * 64.0, k = 1000.0, units = 304.0;
   const pm::machine_parameters& p = catalog::profile_mi300x.value;
   const double multiply = 2.0 * 16.0 * 64.0 / (p.matrix_share * 1307.4e12 / units);
@@ -54,14 +55,14 @@ TEST_CASE("siblings take the measured chip's profile, and MI210 has none", "[cal
   CHECK_THROWS_AS(pm::calibrated_for(catalog::mi210), pm::error);
 }
 
-TEST_CASE("a compute unit widens half as many weights a cycle as an SM", "[calibrated]") {
+TEST_CASE("a compute unit dequantises half as many weights a cycle as an SM", "[calibrated]") {
   const auto cycles = [](const pm::accelerator& a) {
     return pm::calibrated_for(a, pm::engine::vllm).engine.dequantisation_cycles;
   };
   CHECK(cycles(catalog::mi300x) == 2.0 * cycles(catalog::h100_sxm));
 }
 
-TEST_CASE("attention and links of AMD are borrowed, and say so", "[calibrated]") {
+TEST_CASE("attention and links of AMD are transferred, and say so", "[calibrated]") {
   for (const pm::accelerator* a :
        {&catalog::mi300x, &catalog::mi325x, &catalog::mi350x, &catalog::mi355x}) {
     INFO(a->name.c_str());

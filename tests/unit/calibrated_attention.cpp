@@ -81,8 +81,8 @@ TEST_CASE("decode by hand: one sequence of 4,096 tokens and one KV head", "[cali
 
 TEST_CASE("decode by hand: 3 sequences of 3,000 tokens, groups of 96 and an 8-bit cache",
           "[calibrated]") {
-  // 12 tiles in 12 splits of 2 blocks each (attention_splits) on 100 SMs of two blocks, which share an SM: one
-  // wave of twice what a block alone takes.
+  // 12 tiles in 12 splits of 2 blocks each (attention_splits) on 100 SMs of two blocks, which share
+  // an SM: one wave of twice what a block alone takes.
   pm::attention_decode w{.batch = 3,
                          .context = 3000,
                          .query_heads = 192,
@@ -111,7 +111,8 @@ TEST_CASE("decode by hand: 3 sequences of 3,000 tokens, groups of 96 and an 8-bi
              WithinRel(10 + 1.1 + 4 + 0.3 + 0.7 + std::hypot(block, moved / dram), 1e-12));
   CHECK_THAT(e.mfu, WithinRel(2 * 3 * 3000 * 192.0 * 192 / 1e14 / e.time.value(), 1e-12));
   CHECK(e.limiter == pm::limiter::latency);
-  // 144 blocks of which the shared memory of an SM, 100 KB, holds one: two waves, each alone. With 50 KB both fit.
+  // 144 blocks of which the shared memory of an SM, 100 KB, holds one: two waves, each alone. With
+  // 50 KB both fit.
   k.block_memory = 80.0 * pm::kB;
   pm::accelerator a = round_device();
   a.shared.capacity = 100.0 * 100.0 * pm::kB;
@@ -144,7 +145,7 @@ TEST_CASE("splits are evened out over the blocks of the context", "[calibrated]"
   CHECK_THAT(us(e.terms["blocks"]), WithinRel(3.0 + 2 * 3.2768, 1e-12));
 }
 
-TEST_CASE("many tiles run in waves and are not split", "[calibrated]") {
+TEST_CASE("many tiles run in tile waves and are not split", "[calibrated]") {
   // 800 tiles on 100 SMs: 8 waves of one block each, no metadata above 500 sequences.
   const pm::attention_decode w{
       .batch = 800, .context = 100, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
@@ -219,8 +220,9 @@ TEST_CASE("prefill by hand: full tiles of 64 rows", "[calibrated]") {
   const double pair = 1.024e-3 + 0.0625e-3;
   const double longest = 1.5 + 64 * 640 * pair;
   CHECK_THAT(us(e.terms["tiles"]), WithinRel(8 * (1.5 + 64 * 352 * pair) + 0.3 * longest, 1e-12));
-  // Queries and results once, keys and values three times (new and stored by a kernel of their own, read back):
-  // 10 x 2 bytes for each of 4 x 640 x 20 x 128; 39 MB distinct of 52 MB moved, so out of the 10 MB of L2.
+  // Queries and results once, keys and values three times (new and stored by a kernel of their own,
+  // read back): 10 x 2 bytes for each of 4 x 640 x 20 x 128; 39 MB distinct of 52 MB moved, so out
+  // of the 10 MB of L2.
   const double elements = 4.0 * 640 * 20 * 128;
   CHECK_THAT(us(e.terms["memory"]), WithinRel((4 + 4) * elements / dram, 1e-4));
   CHECK_THAT(us(e.terms["cache write"]), WithinRel(8 * elements / dram, 1e-4));
@@ -249,8 +251,9 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
     return pm::calibrated_estimate(round_device(), w, {round_machine, round_parameters, k});
   };
   auto e = ask();
-  // 4 blocks of 64 rows in each of 12 heads are 0.48 waves. 256 rows see 300 + 31.5 keys before their own block's
-  // mean row; the longest sees 556. A quarter of the peak: 100 x 2 x 192 / 25e12 and 1 / 16e9.
+  // 4 blocks of 64 rows in each of 12 heads are 0.48 waves. 256 rows see 300 + 31.5 keys before
+  // their own block's mean row; the longest sees 556. A quarter of the peak: 100 x 2 x 192 / 25e12
+  // and 1 / 16e9.
   const double pair = 1.536e-3 + 0.0625e-3;
   const double mean = 1.5 + (256 * 331.5 + 256 * 257 / 2.0) / 4 * pair;
   const double longest = 1.5 + 64 * 556 * pair / 4;
@@ -258,8 +261,8 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
   CHECK_THAT(us(e.terms["floor"]), WithinRel(13.0, 1e-12));
   // 4 parts of 2 x 200 x 6 rows.
   CHECK_THAT(us(e.terms["splits"]), WithinRel(4 * 2400 * 300 / 100 / 1e3 + 2.0, 1e-12));
-  // Queries, results and 500 cached tokens; new keys and values in 16 bits, stored in 8. Each query and new key or
-  // value takes 0.2 cycles to convert.
+  // Queries, results and 500 cached tokens; new keys and values in 16 bits, stored in 8. Each query
+  // and new key or value takes 0.2 cycles to convert.
   const double fresh = 2 * 200 * 2 * 192, queries = 2 * 200 * 6 * 128;
   const double needed = (queries + 2 * 200 * 6 * 64) * 2 + 2 * 500 * 2 * 192;
   const double convert = 2 * 0.7 + 0.2 * (queries + fresh) / 100 / 1e3;
@@ -273,7 +276,8 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
   CHECK_THAT(e.mbu, WithinRel(moved / 1e12 / e.time.value(), 1e-12));
   const double flop = 2 * 12 * (200 * 300 + 200 * 201 / 2.0) * 192;
   CHECK_THAT(e.mfu, WithinRel(flop / 1e14 / e.time.value(), 1e-12));
-  // Under a window of 100 a block of rows sees 164: of 256 rows after 31.5 keys the first 132.5 see fewer.
+  // Under a window of 100 a block of rows sees 164: of 256 rows after 31.5 keys the first 132.5 see
+  // fewer.
   w.past = 0;
   w.window = 100.0;
   k.partial_row_cycles.reset();
@@ -290,7 +294,7 @@ TEST_CASE("prefill by hand: 200 tokens after 300 cached in 8 bits, in 4 parts", 
   CHECK_THAT(us(ask().terms["tiles"]), WithinRel(5 * all, 1e-12));
 }
 
-TEST_CASE("rows of tiles see whole steps of keys, and one row of tiles whole waves",
+TEST_CASE("rows of tiles see whole steps of keys, and one row of tiles whole tile waves",
           "[calibrated]") {
   const auto tiles = [](double batch, double tokens, double keys) {
     pm::attention_kernels k = round_kernels;
@@ -301,7 +305,8 @@ TEST_CASE("rows of tiles see whole steps of keys, and one row of tiles whole wav
                   .terms["tiles"]);
   };
   const double pair = 1.0865e-3;
-  // 60 tokens are one tile of 64 rows: 110 on 100 SMs are two waves. In steps of 128 keys a row sees 128.
+  // 60 tokens are one tile of 64 rows: 110 on 100 SMs are two waves. In steps of 128 keys a row
+  // sees 128.
   CHECK_THAT(tiles(11, 60, 1), WithinRel(2 * (1.5 + 64 * 64 * pair), 1e-12));
   CHECK_THAT(tiles(11, 60, 128), WithinRel(2 * (1.5 + 64 * 128 * pair), 1e-12));
   // 250 tokens are four, which see 128, 128, 256 and 256: 4.4 waves and 0.3 of the longest.
@@ -352,7 +357,7 @@ TEST_CASE("a prefill of few tiles splits its keys, at a price", "[calibrated]") 
             .terms.find("splits") == nullptr);
 }
 
-TEST_CASE("exponentials beside the matrix units hide in part", "[calibrated]") {
+TEST_CASE("exponentials concurrent with the tensor cores hide in part", "[calibrated]") {
   pm::attention_kernels k = round_kernels;
   k.overlaps_exponential = true;
   const pm::attention_prefill w{
@@ -386,7 +391,8 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
   CHECK_THAT(
       e.time.value(),
       WithinRel(20e-6 + e.terms["grouped GEMMs"].value() + e.terms["buffers"].value(), 1e-12));
-  // Two ranks: a half of the rows between the GEMMs and written after them, but every rank sums all.
+  // Two ranks: a half of the rows between the GEMMs and written after them, but every rank sums
+  // all.
   pm::moe_ffn ranks = x;
   ranks.expert_parallel = 2;
   const auto own = pm::calibrated_estimate(round_device(), ranks, {p, k},
@@ -406,9 +412,9 @@ TEST_CASE("grouped GEMMs by hand", "[calibrated]") {
 }
 
 TEST_CASE("grouped GEMMs as TensorRT-LLM's launcher runs them, by hand", "[calibrated]") {
-  // 100 tokens, top 2 of 2 experts, 1,024 -> 2 x 4,096 -> 1,024: 100 rows an expert, for which it counts on a tile of
-  // 128 and takes 64. Of 16.8 MB of weights up, an L2 of 10 MB in two partitions holds 5, and the second tile of rows
-  // reads the rest again; of 8.4 MB down likewise.
+  // 100 tokens, top 2 of 2 experts, 1,024 -> 2 x 4,096 -> 1,024: 100 rows an expert, for which it
+  // counts on a tile of 128 and takes 64. Of 16.8 MB of weights up, an L2 of 10 MB in two
+  // partitions holds 5, and the second tile of rows reads the rest again; of 8.4 MB down likewise.
   pm::moe_ffn x{.tokens = 100, .hidden = 1024, .intermediate = 4096, .experts = 2, .top_k = 2};
   const pm::machine_parameters p{.matrix_share = 0.5, .dram_share = 0.8};
   const pm::moe_kernels k{.least_tile_rows = 8.0,
@@ -451,8 +457,9 @@ TEST_CASE("grouped GEMMs as TensorRT-LLM's launcher runs them, by hand", "[calib
   CHECK_THAT(products(), WithinRel(held(8192, 1024) + held(1024, 4096), 1e-12));
 }
 
-TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
-  // 16 experts of 1,024 x 192, 2 tokens each of 16: few. 16 x 12 tiles of 16 x 32 up, 16 x 32 down, on 100 SMs.
+TEST_CASE("experts by untuned tiles, by hand", "[calibrated]") {
+  // 16 experts of 1,024 x 192, 2 tokens each of 16: few. 16 x 12 tiles of 16 x 32 up, 16 x 32 down,
+  // on 100 SMs.
   pm::moe_ffn x{.tokens = 16, .hidden = 1024, .intermediate = 192, .experts = 16, .top_k = 2};
   pm::machine_parameters machine{.dram_share = 0.5};
   machine.l2_bandwidth = pm::bandwidth<>::from_value(2e12);
@@ -466,8 +473,8 @@ TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
     return calibrated_estimate(round_device(), x, {machine, k},
                                {.routing = pm::expert_routing::balanced});
   };
-  // Up: weights of 16 x 384 x 1,024 through L2, and 2 rows of each expert for each of 12 columns of tiles; DRAM
-  // at 1.25 x 0.5 TB/s. Down the same with 1,024 columns of 192.
+  // Up: weights of 16 x 384 x 1,024 through L2, and 2 rows of each expert for each of 12 columns of
+  // tiles; DRAM at 1.25 x 0.5 TB/s. Down the same with 1,024 columns of 192.
   const auto product = [](double columns, double depth, double tile, double rows,
                           double tiles_of_rows, double ratio) {
     const double weights = 16 * columns * depth * 2;
@@ -483,7 +490,8 @@ TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
   CHECK_THAT(
       us(ask().terms["grouped GEMMs"]),
       WithinRel(product(384, 1024, 64, 100, 2, 0.8) + product(1024, 192, 64, 100, 2, 0.8), 1e-9));
-  // 8,000: their 16.4 MB do not fit an L2 of 10 MB, and 39 % of the rows come from DRAM, at 0.5 TB/s.
+  // 8,000: their 16.4 MB do not fit an L2 of 10 MB, and 39 % of the rows come from DRAM, at 0.5
+  // TB/s.
   x.tokens = 8000;
   const double missing = 1 - 1e7 / (8000 * 2048.0);
   const double rows = 16.0 * 6 * 1000 * 1024 * 2;
@@ -498,8 +506,9 @@ TEST_CASE("experts by tiles that nobody tuned, by hand", "[calibrated]") {
 
 TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared experts",
           "[calibrated]") {
-  // 100 tokens choose 2 of 16 experts: 50 rows a rank in the mean, 62.5 with the capacity of 1.25 below the
-  // imbalance of 1.5. Its 4 experts have 15.6 each, a tile of 16 rows. Two ranks share the width of 300.
+  // 100 tokens choose 2 of 16 experts: 50 rows a rank in the mean, 62.5 with the capacity of 1.25
+  // below the imbalance of 1.5. Its 4 experts have 15.6 each, a tile of 16 rows. Two ranks share
+  // the width of 300.
   pm::moe_ffn x{.tokens = 100,
                 .hidden = 1000,
                 .intermediate = 300,
@@ -517,8 +526,8 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   pm::call_conditions dealt{
       .routing = pm::expert_routing::balanced, .imbalance = 1.5, .capacity_factor = 1.25};
   const auto e = pm::calibrated_estimate(round_device(), x, {p, k}, dealt);
-  // Of `experts` matrices so wide and deep, tiles of `rows` x 64 on 100 SMs: less than a wave is as long as one;
-  // they draw twice their share of the SMs of 0.8 TB/s.
+  // `experts` matrices of this size, in tiles of `rows` x 64 on 100 SMs: less than a wave takes as
+  // long as one; they draw twice their share of the SMs of 0.8 TB/s.
   const auto product = [](double experts, double rows, double columns, double depth) {
     const double tiles = experts * std::ceil(columns / 64);
     const double matrix = 2 * tiles * rows * 64 * depth / 4e13 / std::min(1.0, tiles / 100);
@@ -529,7 +538,8 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   const double routed = product(4, 16, 2 * 150, 1000) + product(4, 16, 1000, 150);
   const double shared = product(2, 32, 2 * 150, 1000) + product(2, 32, 1000, 150);
   CHECK_THAT(e.terms["grouped GEMMs"].value(), WithinRel(routed + shared, 1e-12));
-  // 62.5 and 100 x 2 / 4 rows of 3 x 150 values between the products, and of 1000 after them; 100 x (2 + 2) are summed.
+  // 62.5 and 100 x 2 / 4 rows of 3 x 150 values between the products, and of 1000 after them; 100 x
+  // (2 + 2) are summed.
   const double buffers = 112.5 * 450 * 4 + (112.5 + 400) * 1000 * 2;
   CHECK_THAT(e.terms["buffers"].value(), WithinRel(buffers / 0.5e12, 1e-12));
   CHECK_THAT(e.time.value(), WithinRel(20e-6 + routed + shared + buffers / 0.5e12, 1e-12));
@@ -544,7 +554,8 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   const double random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt).mbu;
   const auto at_random = pm::calibrated_estimate(round_device(), x, {p, k}, dealt);
   CHECK_THAT(random, WithinRel(needs.dram.total().value() / 1e12 / at_random.time.value(), 1e-12));
-  // A library that buffers all rows converts them for 8-bit products: 2 bytes more of the result, 4 of the tokens.
+  // A library that buffers all rows converts them for 8-bit products: 2 bytes more of the result, 4
+  // of the tokens.
   k.all_rows_buffered = true;
   CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
              WithinRel(400 * 450 * 4 + (112.5 + 400) * 1000 * 2.0, 1e-12));
@@ -659,7 +670,7 @@ TEST_CASE("prediction and bound: the calibrated time is never below the roofline
   }
 }
 
-TEST_CASE("what cannot be computed is refused by name", "[calibrated]") {
+TEST_CASE("uncomputable input is refused by name", "[calibrated]") {
   const pm::attention_decode w{
       .batch = 1, .context = 4096, .query_heads = 8, .kv_heads = 1, .head_dim = 128};
   pm::accelerator a = round_device();

@@ -284,7 +284,7 @@ TEST_CASE("a measured machine with a quicker link is not slower for it", "[calib
   }
 }
 
-TEST_CASE("links are lent by generation and clock", "[calibrated][catalog]") {
+TEST_CASE("links are transferred by generation and clock", "[calibrated][catalog]") {
   namespace catalog = pm::catalog;
   using Profile = pm::collective_profile;
   const auto lender = [](const pm::accelerator& a) { return &catalog::nearest_collectives(a); };
@@ -307,7 +307,7 @@ TEST_CASE("links are lent by generation and clock", "[calibrated][catalog]") {
   CHECK_THAT(lent.value.simple_wait / h100.simple_wait, WithinRel(0.5, 1e-12));
   CHECK_THAT(lent.value.engine_all_reduce_floor / h100.engine_all_reduce_floor,
              WithinRel(0.5, 1e-12));
-  // The next generation is stated as wide as loans between generations were off.
+  // The next generation has the uncertainty of transfers between generations.
   CHECK(catalog::link_log_sigmas_of(catalog::vera_rubin_nvl72)[0] == 0.18);
   CHECK(catalog::link_log_sigmas_of(catalog::gb200)[0] == 0.145);
   CHECK(catalog::link_log_sigmas_of(catalog::h20)[0] == 0.09);
@@ -370,7 +370,7 @@ TEST_CASE("two fabrics", "[calibrated]") {
   CHECK_FALSE(pm::hierarchical_time(h, sum).feasible);
 }
 
-TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
+TEST_CASE("two fabrics with waiting steps, by hand", "[calibrated]") {
   // 4 nodes of 8 at 400 and 50 GB/s; a step waits 1 us inside and 5 us between.
   const pm::hierarchy h{
       .inside = {.kind = pm::link_kind::nvlink, .bandwidth = 400.0 * pm::GB_per_s, .ranks = 8},
@@ -390,7 +390,8 @@ TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
     CHECK_THAT(e.time.value() * 1e6, WithinRel(time, 1e-12));
     CHECK_THAT(e.algbw.quantity().value(), WithinRel(16e12 / time, 1e-12));
   };
-  // 7 steps there and 7 back of 7/8 S; a ring of 4 over S / 8, 6 steps of 3/2: 8 us less than a tree's.
+  // 7 steps there and 7 back of 7/8 S; a ring of 4 over S / 8, 6 steps of 3/2: 8 us less than a
+  // tree's.
   auto e = of(pm::collective_op::all_reduce);
   is(e, 14 + 28e6 / 400e3, 30 + 3e6 / 50e3, 84 + 90);
   CHECK_THAT(e.wire_inside.quantity().value(), WithinRel(28e6, 1e-12));
@@ -404,7 +405,7 @@ TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
   e = of(pm::collective_op::all_to_all);
   is(e, 7 + 3.5e6 / 400e3, 5 + 12e6 / 50e3, 245);
   is(of(pm::collective_op::point_to_point), 0, 5 + 16e6 / 50e3, 325);
-  // Where the inside is slower it is waited for.
+  // If the links inside the node are slower, they are the limit.
   pm::hierarchy slow = h;
   slow.inside.bandwidth = 1.0 * pm::GB_per_s;
   auto c = call(16e6, 32, pm::collective_implementation::any, pm::collective_op::all_to_all);

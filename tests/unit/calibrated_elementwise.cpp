@@ -59,14 +59,15 @@ TEST_CASE("a row is one block's: few rows leave SMs idle", "[calibrated]") {
   const auto us = [&](const auto& x) {
     return calibrated_estimate(a, x, {machine, k}).terms["elements"].value() * 1e6;
   };
-  // 8,000 elements of a row at 0.5 cycles are 4 us on its SM, for one row and for 100; 300 are three of them each.
+  // 8,000 elements of a row at 0.5 cycles are 4 us on its SM, for one row and for 100; 300 are
+  // three of them each.
   for (const double rows : {1.0, 20.0, 100.0}) {
     CHECK_THAT(us(pm::elementwise{.elements = 8000 * rows, .rows = rows}), WithinRel(4.0, 1e-9));
     CHECK_THAT(us(pm::norm{.rows = rows, .width = 8000}), WithinRel(4.0, 1e-9));
   }
   CHECK_THAT(us(pm::elementwise{.elements = 8000 * 300, .rows = 300.0}), WithinRel(12.0, 1e-9));
   CHECK_THAT(us(pm::norm{.rows = 300, .width = 8000}), WithinRel(12.0, 1e-9));
-  // Of unknown rows all SMs have a share.
+  // With an unknown number of rows all SMs have a share.
   CHECK_THAT(us(pm::elementwise{.elements = 8000}), WithinRel(0.04, 1e-9));
 }
 

@@ -1,4 +1,5 @@
-// Matrix products by hand: which tile is quickest, parts of k, what power and shares of the peaks make of it.
+// Matrix products by hand: which tile is quickest, parts of k, what power and shares of the peaks
+// make of it.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/kernels/gemm.hpp>
 
@@ -23,7 +24,8 @@ pm::accelerator round_device() {
   a.dram.bandwidth = pm::bandwidth<>::from_value(1e12);
   return a;
 }
-/// Half of the peak, so 16.384 ns for each k of a tile of 64 x 64; 0.1 TB/s of operands for each SM.
+/// Half of the peak, so 16.384 ns for each k of a tile of 64 x 64; 0.1 TB/s of operands for each
+/// SM.
 pm::machine_parameters round_machine() {
   return {.matrix_floor = 2.0 * pm::us,
           .matrix_share = 0.5,
@@ -45,7 +47,8 @@ TEST_CASE("gemm: the quickest of three tiles", "[calibrated]") {
   CHECK(near(compute_us({.m = 1280, .n = 1279, .k = 1000}), 4000 * step + 1.5));
   // 10 x 10 of 256 x 128 are one wave, 200 of 128 x 128 two.
   CHECK(near(compute_us({.m = 2560, .n = 1280, .k = 1000}), 8000 * step + 3.0));
-  // 101 tiles of 64 x 64 take a second wave; 51 of 64 rows and 128 columns are one, of twice the work and fill.
+  // 101 tiles of 64 x 64 take a second wave; 51 of 64 rows and 128 columns are one, of twice the
+  // work and fill.
   CHECK(near(compute_us({.m = 64, .n = 101 * 64, .k = 1000}), 2000 * step + 0.75));
   CHECK(near(compute_us({.m = 64, .n = 100 * 64, .k = 1000}), 1000 * step + 0.375));
 }
@@ -59,7 +62,7 @@ TEST_CASE("gemm: operands of a tile's rows and columns each k", "[calibrated]") 
   // Weights of 8 bits: 40 x 2 + 64 bytes are 14.4 ns, at half of the rate 28.8.
   CHECK(
       near(compute_us({.m = 40, .n = 6400, .k = 2000, .weights = pm::fp8}, p), 2 * 16.384 + 0.375));
-  // A library whose kernels widen beside the multiplications needs no clock.
+  // A library with kernels that hide dequantisation needs no clock.
   pm::accelerator timeless = round_device();
   timeless.vector.clock = {};
   CHECK(calibrated_estimate(timeless, pm::gemm{.m = 40, .n = 6400, .k = 2000, .weights = pm::fp8},
@@ -96,8 +99,8 @@ TEST_CASE("gemm: memory under compute, and shares of the peaks", "[calibrated]")
 }
 
 TEST_CASE("gemm: power beyond which quicker memory saves nothing", "[calibrated]") {
-  // 16.384 ms at half of the peak. At a slowdown of 4 the least of t + 4 x 16.384^2 / (t + 1) ms is at
-  // t = 2 x 16.384 - 1, beyond the product's own 16.7.
+  // 16.384 ms at half of the peak. At a slowdown of 4 the least of t + 4 x 16.384^2 / (t + 1) ms is
+  // at t = 2 x 16.384 - 1, beyond the product's own 16.7.
   pm::machine_parameters p = round_machine();
   p.power_slowdown = 4.0;
   const pm::gemm g{.m = 6400, .n = 6400, .k = 10000};
@@ -126,7 +129,8 @@ TEST_CASE("gemm: activations are narrowed at DRAM speed where that is longer, in
                .value() *
            1e6;
   };
-  // 1e6 activations, read in 2 bytes and written in 1: 3.75 us at 0.8 TB/s, 1 us of 10 bytes at 10 TB/s.
+  // 1e6 activations, read in 2 bytes and written in 1: 3.75 us at 0.8 TB/s, 1 us of 10 bytes at 10
+  // TB/s.
   CHECK(near(quantise(g), 0.5 * (5 + 3.75)));
   engine.quantise_bytes = 200.0;
   CHECK(near(quantise(g), 0.5 * (5 + 20)));

@@ -265,7 +265,7 @@ TEST_CASE("a fit refuses limits and options that are no numbers", "[calibration]
   CHECK(limits(1.0, 1.0, 1.0) == "PM-E010: rate starts at 1; allowed: 1 to 1");
 }
 
-TEST_CASE("a fit refuses times whose logarithm tells nothing", "[calibration]") {
+TEST_CASE("a fit refuses times without a finite logarithm", "[calibration]") {
   doubles t = line_times(sizes, 3.0, 7.0);
   t[3] = 1e308;
   CHECK(refusal([&] { fit_line(sizes, t); }) ==

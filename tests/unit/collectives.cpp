@@ -1,4 +1,4 @@
-// Collectives: what is refused, what cannot be, and published numbers.
+// Collectives: refused and infeasible inputs, and published numbers.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
@@ -66,7 +66,7 @@ TEST_CASE("an all-reduce that spans too many ranks is infeasible and says so") {
   CHECK(e.time > 0.0 * pm::second);
 }
 
-TEST_CASE("without a link two ranks cannot talk and one can be alone") {
+TEST_CASE("without a link two ranks cannot communicate and one rank need not") {
   const pm::interconnect none{};
   const pm::message_bytes<> message(1.0 * pm::MB);
   CHECK_FALSE(pm::collective_time(none, {.ranks = 2, .message = message}).feasible);

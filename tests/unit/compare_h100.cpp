@@ -1,5 +1,6 @@
 // The committed recording of an H100, scored by today's library: no point is faster than its
-// bound, and each quantity keeps its stated error: figures of docs/validation/h100.md with a margin.
+// bound, and each quantity keeps its stated error: figures of docs/validation/h100.md with a
+// margin.
 #include <catch2/catch_test_macros.hpp>
 #include <filesystem>
 #include <map>

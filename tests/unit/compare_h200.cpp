@@ -1,7 +1,8 @@
 // Recordings of an H200 made up of what its programs are expected to reach: the comparison accepts
-// all of them, at the slow end, in the middle and at the quick end, and refuses what cannot be.
-// Fractions are of the data sheet (4.8 TB/s, 989.4 TFLOP/s in bf16, 33.5 TB/s of shared memory, 63 GB/s
-// of PCIe), by arithmetic on the compiled programs and by what gpu-benches and others published.
+// all of them, at the slow end, in the middle and at the fast end, and refuses impossible ones.
+// Fractions are of the data sheet (4.8 TB/s, 989.4 TFLOP/s in bf16, 33.5 TB/s of shared memory, 63
+// GB/s of PCIe), by arithmetic on the compiled programs and by what gpu-benches and others
+// published.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <functional>
@@ -20,7 +21,7 @@ namespace {
 constexpr double clock_hz = 1.98e9;
 constexpr double launch = 1.3e-6;
 
-/// Where in its range each quantity lies: 0 the least of the data sheet, 1 the most.
+/// Position of each quantity in its range: 0 the least of the data sheet, 1 the most.
 struct expected {
   double where;
   double of(double least, double most) const { return least + where * (most - least); }
@@ -313,7 +314,7 @@ std::vector<pv::recorded> everything(const expected& e) {
           transfer(e),      overlap(e),       verify(e),        steps(e),           energy(e)};
 }
 
-/// What is broken of one recording beside none other.
+/// Faults of one recording by itself.
 std::vector<std::string> broken_by(const char* experiment, std::vector<pv::point> points) {
   return pv::broken(compared({of_h200(experiment, std::move(points))}));
 }

@@ -1,5 +1,5 @@
-// Families whose layers are of other kinds: states for every channel, short convolutions, mixers beside
-// each other, embeddings of the layers' own.
+// Families with layers of other kinds: states for every channel, short convolutions, parallel
+// mixers, embeddings of the layers' own.
 #include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <fstream>
@@ -135,9 +135,9 @@ TEST_CASE("a width that is adjusted: two thirds, cut, then up to a multiple", "[
 }
 
 TEST_CASE("parameters of other families are as published", "[models]") {
-  // LiquidAI/LFM2-1.2B's card has 1,170,340,608; state-spaces/mamba-2.8b-hf has 2,768,345,600 tensors'
-  // elements, as a count by hand gives: 64 (26,214,400 + 25,600 + 983,040 + 824,320 + 81,920 + 5,120 +
-  // 13,107,200 + 2,560) + 2,560 + 128,716,800.
+  // LiquidAI/LFM2-1.2B's card has 1,170,340,608; state-spaces/mamba-2.8b-hf has 2,768,345,600
+  // tensors' elements, as a count by hand gives: 64 (26,214,400 + 25,600 + 983,040 + 824,320 +
+  // 81,920 + 5,120 + 13,107,200 + 2,560) + 2,560 + 128,716,800.
   CHECK(parameters(read(lfm2)).total() == 1170340608.0);
   CHECK(parameters(read(mamba)).total() == 2768345600.0);
   // Jamba 1.5 Mini: 51,570,323,328, of which 28 x 288 are norms of its step sizes, B and C.
@@ -147,8 +147,9 @@ TEST_CASE("parameters of other families are as published", "[models]") {
   CHECK(parameters(read(rwkv7)).total() == Approx(2.95e9).epsilon(0.005));
 }
 
-// Files written from the models' public cards, with the counts that the cards or the checkpoints state.
-TEST_CASE("families whose fields have other names, or are in groups", "[models]") {
+// Files written from the models' public cards, with the counts that the cards or the checkpoints
+// state.
+TEST_CASE("families with fields of other names, or in groups", "[models]") {
   std::ifstream file(PERFMODEL_SOURCE_DIR "/tests/data/config_families.json");
   REQUIRE(file);
   for (const json& row : json::parse(file)) {
@@ -173,7 +174,7 @@ TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
   CHECK(line("longcat_flash") == 28.0 * 2 * (512 + 64) * 2);  // two attentions in each of 28
   CHECK(line("glm4_9b") == 40.0 * 2 * 2 * 128 * 2);           // two groups
   CHECK(line("step3") == 61.0 * 2 * 256 * 2);                 // one head of 256
-  // Of the 12 experts that a token takes out of 512 and 256 that do nothing, 8 work on average.
+  // A token takes 12 experts out of 512 real and 256 empty ones: 8 compute on average.
   const pm::transformer m = read(configs["longcat_flash"]);
   CHECK(pm::experts_of(m)->top_k == 8.0);
   CHECK(pm::experts_of(m)->shared_intermediate == 12288.0);
@@ -202,8 +203,8 @@ TEST_CASE("a tower for sound counts as one for images", "[models]") {
 }
 
 TEST_CASE("a tower for images, term by term", "[models]") {
-  // A block: 4 x 3 x 7, 2 x 3 x 5 and 4 x 3 are 126; patches 3 x 4 x 3 = 36, positions 33, the projector of two
-  // merged patches 36 + 6 x 13 = 114.
+  // A block: 4 x 3 x 7, 2 x 3 x 5 and 4 x 3 are 126; patches 3 x 4 x 3 = 36, positions 33, the
+  // projector of two merged patches 36 + 6 x 13 = 114.
   pm::detail::encoder_widths w{.layers = 2,
                                .hidden = 3,
                                .intermediate = 5,

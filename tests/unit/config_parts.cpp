@@ -1,4 +1,5 @@
-// Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint stores.
+// Parts of reading a config.json: names of modules, JSON as Python writes it, what a checkpoint
+// stores.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -189,8 +190,8 @@ TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
     const auto e = pm::detail::encoder_of(pm::config_fields<json>(file, ""), 64.0);
     return e ? e->parameters : 0.0;
   };
-  // Three blocks of 4 x 10^2 for attention, two or three matrices of 10 x 40, norms of 4 x 10; patches of
-  // 4 x 4, seven positions; and three times four patches, joined, to as wide and to 64.
+  // Three blocks of 4 x 10^2 for attention, two or three matrices of 10 x 40, norms of 4 x 10;
+  // patches of 4 x 4, seven positions; and three times four patches, joined, to as wide and to 64.
   json seen = {{"depth", 3},
                {"hidden_size", 10},
                {"patch_size", 4},
@@ -203,7 +204,8 @@ TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
   CHECK(parameters({{"vision_config", seen}}) == 3 * (400 + 3 * 400 + 40) + rest);
   CHECK(parameters({{"vision_config", {{"depth", 1}, {"hidden_size", 1}}}}) ==
         4 + 2 * 4 + 4 + 3 * 14 * 14 + 1 + 64);
-  // Two layers of 4 x 10^2, 2 x 10 x 40 and biases, two convolutions of three over 5 bands and 10 channels.
+  // Two layers of 4 x 10^2, 2 x 10 x 40 and biases, two convolutions of three over 5 bands and 10
+  // channels.
   const json heard = {{"d_model", 10}, {"encoder_layers", 2}, {"num_mel_bins", 5}};
   const double sound = 2 * (400 + 800 + 9 * 10 + 40) + 3 * 10 * 5 + 3 * 10 * 10 + 10 * 64;
   CHECK(parameters({{"audio_config", heard}}) == sound);

@@ -1,4 +1,5 @@
-// Tiles, spills, accumulators, hot tables, narrow loads, bulk copies, selections, special functions, host copies, slices of a machine.
+// Tiles, spills, accumulators, hot tables, short loads, TMA transfers, selections, special
+// functions, host transfers, slices of a machine.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -47,7 +48,8 @@ TEST_CASE("a window of the L2 serves what of the hot table fits it", "[data_path
              WithinRel(800e-6, 1e-12));
 }
 
-TEST_CASE("narrow loads take more instructions, and odd rows allow no wide ones", "[data_paths]") {
+TEST_CASE("short loads take more instructions, and odd rows allow no vector loads",
+          "[data_paths]") {
   CHECK(load_instructions(1_MiB, 16) == 2048.0);
   CHECK(load_instructions(1_MiB, 2) == 16384.0);
   CHECK_THROWS_AS(load_instructions(1_MiB, 3), error);
@@ -125,7 +127,7 @@ TEST_CASE("a slice of a machine is a machine", "[data_paths]") {
   CHECK_THROWS_AS(slice_of(catalog::h100_sxm, 1.5, 0.5), error);
 }
 
-TEST_CASE("a node is its devices together", "[data_paths]") {
+TEST_CASE("a node is the sum of its devices", "[data_paths]") {
   // 8 x 81,559 MiB, 8 x 3.35 TB/s, 8 x 989.4 TFLOP/s.
   const node eight{catalog::h100_sxm, 8, {}};
   CHECK_THAT(capacity(eight).value(), WithinRel(8.0 * 81559.0 * 1048576.0, 1e-12));

@@ -48,7 +48,7 @@ TEST_CASE("deployment: experts are cut over all ranks of a stage, however they a
 }
 
 TEST_CASE(
-    "deployment: biases of experts are cut as they are, norms by stages alone, an encoder by "
+    "deployment: biases of experts are cut as they are, norms by stages only, an encoder by "
     "ranks") {
   pm::deployment d{.device = cat::h200_sxm,
                    .model = cat::gpt_oss_120b,

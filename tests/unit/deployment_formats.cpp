@@ -1,4 +1,5 @@
-// The formats that a deployment runs in where it states none, and what the names of formats stand for.
+// The formats that a deployment runs in where it states none, and what the names of formats stand
+// for.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -67,7 +68,7 @@ TEST_CASE("names of 4-bit formats stand for block scales, by the accelerator") {
   CHECK_THAT(pm::weight_bytes(catalog::llama_3_70b, fp4).value(), WithinRel(bytes(4.5), 1e-12));
 }
 
-TEST_CASE("a pass reads the bytes that the device stores, whatever the format") {
+TEST_CASE("a step reads the bytes that the device stores, whatever the format") {
   for (const pm::number_format f : {bf16, fp8, int4, fp4}) {
     const pm::deployment d = llama(catalog::b200_sxm, f);
     CAPTURE(pm::name_of(f));

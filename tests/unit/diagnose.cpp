@@ -23,7 +23,8 @@ namespace {
 
 using enum pm::bottleneck;
 
-/// 70B on 8 H100, 32 sequences of 4096: weights 17.4 GB a device, a cache of 5.4 GB; 6.8 ms at the bound.
+/// 70B on 8 H100, 32 sequences of 4096: weights 17.4 GB a device, a cache of 5.4 GB; 6.8 ms at the
+/// bound.
 const pm::deployment llama{
     .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
 const pm::iteration chat{.batch = 32, .context = 4096};
@@ -152,7 +153,7 @@ TEST_CASE("diagnose: each signature has its cause") {
   }
 }
 
-TEST_CASE("diagnose: prompts above the ridge are bound by compute") {
+TEST_CASE("diagnose: prefill above the ridge is bound by compute") {
   // 8192 tokens of 8B: 2 x 7.5e9 x 8192 FLOP and more, 132 ms at the peak of 989 TFLOP/s.
   const pm::deployment one{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   const pm::diagnosis d = pm::diagnose(one, {.prefill_tokens = 8192}, pass(200));
@@ -184,8 +185,8 @@ TEST_CASE("diagnose: the four stages of a step") {
 }
 
 TEST_CASE("diagnose: what a trace says is counted once, and what is left is the kernels'") {
-  // Of 100 ms 20 are gaps, in seconds, and 15 as a share: the larger. 0.2 + 0.12 + 0.11 + 0.13 + 0.1 = 0.66
-  // explain why no kernel runs for 0.9 of the time.
+  // 20 of 100 ms are idle, in seconds, and 15 as a share: the larger. 0.2 + 0.12 + 0.11 + 0.13 +
+  // 0.1 = 0.66 explain why no kernel runs for 0.9 of the time.
   pm::measured_step m = pass(100);
   m.gpu_busy = 0.1;
   m.launch_gaps = pm::duration<>::from_value(20e-3);
@@ -214,7 +215,8 @@ TEST_CASE("diagnose: what a trace says is counted once, and what is left is the 
   CHECK(said(d, communication) == "13 % of the time is exposed communication; " +
                                       pm::detail::significant(100.0 * links, 3) +
                                       " % at full link bandwidth");
-  // All that is named takes more than the whole: 0.05 are left for kernels, of which the bus fills 0.2985.
+  // All that is named takes more than the whole: 0.05 are left for kernels, of which the bus fills
+  // 0.2985.
   CHECK_THAT(of(d, memory_latency).share, WithinRel((1.0 - 1.0 / 3.35) * 0.05, 1e-9));
 }
 
@@ -276,7 +278,8 @@ TEST_CASE("diagnose: kernels share what is left by how full the bus is") {
   close(shares(at(15, 1.0, neighbours)), {0.8 * half, 0.8 * (1.0 - half), 0.0});
   close(shares(at(15, 1.0, scattered)), {0.8 * half, 0.5 * 0.8 * (1.0 - half), 0.8});
   close(shares(at(8, 2.9, scattered)), {0.8, 0.0, 0.0});  // a full bus that moves what is needed
-  // Twice and more of what is needed: scattered requests are to blame for half, lost reuse for nine tenths.
+  // Twice and more of what is needed: scattered requests are to blame for half, lost reuse for nine
+  // tenths.
   const double times = 2.9e12 * 20e-3 / needed.value();
   close(shares(at(20, 2.9, nothing)), {0.8 / times, 0.0, 0.0});
   close(shares(at(20, 2.9, scattered)), {0.8 * 0.5, 0.0, 0.8});

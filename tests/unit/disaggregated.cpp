@@ -75,7 +75,7 @@ TEST_CASE("disaggregated: what is left of a streamed transfer is as its layers r
   }
 }
 
-TEST_CASE("disaggregated: alone, a request is a prompt, a transfer and its steps") {
+TEST_CASE("disaggregated: an unloaded request is a prefill, a transfer and its steps") {
   const auto d = pools(3, 2);
   const auto s = pm::serving(d, closed(1), policy);
   const auto prompt = pm::step(d.prefill.deployment, {.prefill_tokens = 2048}, policy);
@@ -106,7 +106,8 @@ TEST_CASE("disaggregated: Little's law, whichever stage binds") {
   CHECK(pm::serving(pools(40, 2), closed(20000), policy).binding == pm::service_stage::decode);
 }
 
-TEST_CASE("disaggregated: tokens that are sent together wait for the steps of all but the first") {
+TEST_CASE(
+    "disaggregated: tokens batched in one stream chunk wait for the steps of all but the first") {
   // Ten tokens, of which the prefill pool computes one and the decode pool nine, a step each.
   const auto d = pools(3, 2);
   auto ten = closed(1);
@@ -139,7 +140,7 @@ TEST_CASE("disaggregated: tokens that are sent together wait for the steps of al
              1e-9));
 }
 
-TEST_CASE("disaggregated: what a scheduler does beside answers is refused by name") {
+TEST_CASE("disaggregated: a field of mixed scheduling is refused by name") {
   const auto asked = [](const auto& change) {
     auto l = closed(4);
     change(l);
@@ -209,7 +210,7 @@ TEST_CASE("disaggregated: pools that do not fit, and bad requests") {
 }
 
 TEST_CASE(
-    "disaggregated: it pays where an ITL target leaves no room for prompts, not where it is "
+    "disaggregated: it pays where an ITL target leaves no time for prefill, not where it is "
     "loose") {
   const auto pools_of = pm::disaggregated{.prefill = {llama(cat::h100_sxm, 8), 1},
                                           .decode = {llama(cat::h100_sxm, 8), 1},
@@ -280,7 +281,7 @@ TEST_CASE("scalars: disaggregated, closed and open") {
       989.4e12, 4.8e12, 50e9, 2048.0, 512.0, 5.0);
 }
 
-TEST_CASE("goodput: the factor is one of rates; infinite where the pools alone have any") {
+TEST_CASE("goodput: the factor is one of rates; infinite where only the pools have any") {
   const auto factor = [](double apart, double together) {
     return pm::goodput_estimate{apart * pm::request_per_s, together * pm::request_per_s}.factor();
   };

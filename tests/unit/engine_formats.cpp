@@ -1,4 +1,4 @@
-// The arithmetic of engines beside quantised weights, against what their documents and sources say.
+// Operand formats of engines with quantised weights, against their documents and sources.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -26,7 +26,7 @@ pm::number_format beside(const pm::storage_format& w, const char* accelerator,
 }  // namespace
 
 TEST_CASE(
-    "weights of 8 bits beside 8-bit operands where the machine multiplies them, else weight-only") {
+    "8-bit weights with 8-bit activations where the machine multiplies them, else weight-only") {
   CHECK(beside(fp8_blocks, "a100_sxm_80gb") == bf16);  // Marlin W8A16
   for (const char* a : {"l40s", "h100_sxm", "h200_sxm", "b200_sxm", "rtx_5090", "mi300x"}) {
     CAPTURE(a);
@@ -90,7 +90,7 @@ TEST_CASE("MXFP4 experts: 16-bit operands up to Hopper and on RTX cards, fp8 on 
   CHECK(experts("rtx_5090", engine::trtllm) == fp8);
 }
 
-TEST_CASE("MXFP4 experts beside fp8 weights run with fp8 operands in every engine on B200") {
+TEST_CASE("MXFP4 experts with fp8 weights run with fp8 operands in every engine on B200") {
   const pm::weight_storage deepseek_v4(fp8_blocks, catalog::mxfp4, bf16);
   const auto f =
       pm::engine_formats_of(deepseek_v4, {}, *catalog::find_accelerator("b200_sxm"), engine::vllm);
@@ -116,7 +116,9 @@ TEST_CASE("a machine without bf16 runs in fp16; the cache is the checkpoint's ow
   CHECK(mixed.experts.format == fp8);
 }
 
-TEST_CASE("what attention's weights run with counts where it is narrower than the linear layers'") {
+TEST_CASE(
+    "the operand format of attention's weights counts where it has fewer bits than the linear "
+    "layers'") {
   const pm::accelerator& h100 = *catalog::find_accelerator("h100_sxm");
   pm::weight_storage stored(awq, bf16);
   stored.attention = bf16;

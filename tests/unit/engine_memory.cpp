@@ -59,13 +59,14 @@ TEST_CASE("engine_memory: the widest layer or the sampler, by hand") {
   }
 }
 
-TEST_CASE("engine_memory: experts hold a token's copies, on the way in and out") {
-  // Mixtral over 2 ranks: 2 copies of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
+TEST_CASE("engine_memory: experts hold a token's dispatch and combine buffers") {
+  // Mixtral over 2 ranks: 2 buffers of max(2 x 7168, 4096) and of 7168 values; 2048 tokens.
   pm::deployment d{.device = cat::l40s, .model = cat::mixtral_8x7b, .layout = {.tensor = 2}};
   d.limits = {32768, 1};
   CHECK(near(memory_budget_of(d).activations.value(),
              32768 * 2.0 * (3 * 4096 + 2 * (2 * 7168 + 7168))));
-  // DeepSeek-V3 over 8: 8 copies, wider on their way than the 2 x 256 of a rank, beside an expert of 2048 for all.
+  // DeepSeek-V3 over 8: 8 dispatch buffers, more than the 2 x 256 of a rank, and an expert of 2048
+  // for all.
   d = {.device = cat::h200_sxm, .model = cat::deepseek_v3, .layout = {.tensor = 8}};
   d.limits = {32768, 1};
   const double expert_layer = 8 * (7168 + 256) + 3 * 2048 / 8;
@@ -149,7 +150,9 @@ TEST_CASE("engine_memory: SGLang's share of the memory, as its server computes i
   CHECK(memory_budget_of(d).utilization == 0.0);
 }
 
-TEST_CASE("engine_memory: TensorRT-LLM takes nine tenths of what weights and passes leave") {
+TEST_CASE(
+    "engine_memory: TensorRT-LLM takes nine tenths of the memory that weights and activations "
+    "leave") {
   const auto b = memory_budget_of(llama_over(8, engine::trtllm));
   CHECK(near(kv_bytes_available(b), 0.9 * (b.capacity - b.weights - b.activations - b.runtime)));
 }

@@ -53,7 +53,7 @@ TEST_CASE("engines: a library has no host, and its ranks do not wait", "[engines
   CHECK(e.time == step(d, {.batch = 64, .context = 4096}, without_host(calibration)).time);
 }
 
-TEST_CASE("engines: host's time of a pass and its sequences, by hand", "[engines]") {
+TEST_CASE("engines: CPU time per step and per sequence, by hand", "[engines]") {
   const pm::iteration i{.batch = 64, .context = 4096};
   const auto host = [&](const pm::parallel_layout& layout) {
     return step(llama(layout), i, round_host()).terms["host"].value();

@@ -1,4 +1,4 @@
-// Where tokens go: imbalance, capacity, groups.
+// Distribution of tokens over experts: imbalance, capacity, groups.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

@@ -37,7 +37,7 @@ TEST_CASE("explain: a roofline reads as on paper") {
   CHECK(brief.find(d.steps.back().formula + " = 40.07 us") != std::string::npos);
 }
 
-TEST_CASE("explain: the last line is the answer, and every fact has its source") {
+TEST_CASE("explain: the last line is the result, and every fact has its source") {
   pm::trace t;
   const pm::deployment llama{
       .device = cat::h100_sxm, .model = cat::llama_3_70b, .layout = {.tensor = 8}};
@@ -156,7 +156,8 @@ TEST_CASE("explain: what a reader would cross out is not there") {
   for (const auto& same :
        {scalar_max(nought, zero), scalar_max(zero, nought), sqrt(nought * nought)})
     CHECK(steps(named("y", same))[0].formula == "nought");
-  // Another of the same value is no reason to cross anything out, nor is a square of what is negative.
+  // Another of the same value is no reason to cross anything out, nor is a square of what is
+  // negative.
   const auto b = pm::traced::input(t, 12, "b");
   CHECK(steps(named("y", a - b))[0].formula == "a - b");
   CHECK(sqrt(-a * -a).value() == 12);
@@ -202,7 +203,7 @@ TEST_CASE(
   CHECK(d.steps[1].uses == std::vector<std::size_t>{0});
 }
 
-TEST_CASE("explain: steps of one name are called after the part that they alone belong to") {
+TEST_CASE("explain: steps of one name are called after the one part that they belong to") {
   pm::trace t;
   const auto a = pm::traced::input(t, 2, "a"), b = pm::traced::input(t, 3, "b");
   const auto pass = [&](const char* name, const pm::traced& n) {
@@ -237,7 +238,7 @@ TEST_CASE("explain: in one part, steps of one name are called after what goes in
         names{"x of y", "x from b", "y"});
   CHECK(names_of(pm::derivation_of(named("y", named("x", b + 1.0) + named("x", a + 1.0)))) ==
         names{"x of y", "x from a", "y"});
-  // The same value, of the same, but for a digit that is not printed.
+  // An equal value of the input, except for a digit that is not printed.
   const auto near =
       named("y", named("x", a + 1.0) + named("x", a + 1.0000001) + named("x", a + 1.0000002));
   CHECK(names_of(pm::derivation_of(near)) == names{"x of y", "x at 3'", "x at 3", "y"});
@@ -247,9 +248,9 @@ TEST_CASE("explain: a part that a law names is in the name") {
   pm::trace t;
   const auto a = pm::traced::input(t, 2, "a");
   const char* const none = nullptr;
-  CHECK(names_of(pm::derivation_of(named("x", "prompts", a + 1.0))) == names{"x of prompts"});
+  CHECK(names_of(pm::derivation_of(named("x", "prefill", a + 1.0))) == names{"x of prefill"});
   CHECK(names_of(pm::derivation_of(named("x", none, a + 1.0))) == names{"x"});
-  CHECK(pm::named("x", "prompts", 3.0) == 3.0);
+  CHECK(pm::named("x", "prefill", 3.0) == 3.0);
 }
 
 TEST_CASE("explain: a shared step is written once, before what needs it") {

@@ -42,13 +42,13 @@ json without(json j, const char* key) {
   return j;
 }
 
-/// Without the tower, whose size is read to a few percent.
+/// Without the vision tower: its size is read to a few percent.
 auto text_fields_of(pm::transformer m) {
   m.encoder.reset();
   return perfmodel_test::fields_of(m);
 }
 
-// Of what was read: shapes of its first layers of a kind, and how many layers have it.
+// The model as read: shapes of its first layers of a kind, and how many layers have it.
 template <class Shape, class List>
 const Shape* first_of(const List& kinds) {
   for (const auto& kind : kinds) {
@@ -170,7 +170,7 @@ TEST_CASE("the example's config.json is Llama 3.1 70B") {
   CHECK(pm::from_config(config("llama_3_1_70b")).model.name.view() == "LlamaForCausalLM");
 }
 
-TEST_CASE("multimodal files: the text part alone is read") {
+TEST_CASE("multimodal files: only the text part is read") {
   auto expected = catalog::mistral_small_3_24b;
   expected.name = "x";
   expected.max_context = 131072;

@@ -1,11 +1,11 @@
-// The first wave of a run, whose answers are sent some tokens at a time, against the simulator.
+// The initial burst of a run with outputs streamed in chunks of tokens, against the simulator.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/serving.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 
 #include "support/near.hpp"
 
@@ -42,7 +42,7 @@ double simulated(const pm::deployment& d, int requests, sim::scheduling kind, in
 }  // namespace
 
 TEST_CASE(
-    "first wave: tokens that are sent together come after their own iterations, as simulated") {
+    "initial burst: tokens of one stream chunk come after their own iterations, as simulated") {
   const auto d =
       pm::with_all_memory(pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_8b});
   const std::pair<pm::scheduling, sim::scheduling> kinds[] = {
@@ -65,7 +65,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("first tokens: sent together they come later, and the answer ends when it did") {
+TEST_CASE("first tokens: in one stream chunk they come later, and the output ends when it did") {
   const auto d =
       pm::with_all_memory(pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_8b});
   for (const auto kind : {pm::scheduling::prefill_first, pm::scheduling::mixed_chunks}) {

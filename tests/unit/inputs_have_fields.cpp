@@ -27,7 +27,7 @@ std::string body_at(const std::string& text, std::size_t open) {
   return text.substr(open);
 }
 
-/// What laws answer, or hand to each other, and nobody states: their names say so, or stand here.
+/// Structs that laws return or pass on, without user input: their names say so, or are listed here.
 bool is_result(const std::string& name) {
   static const std::set<std::string> results = {
       "basic_achieved",          "basic_amdahl",

@@ -11,7 +11,7 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// Of 2 stages and 4 groups.
+/// Deployment of 2 stages and 4 groups.
 auto share(const pm::iteration& i) {
   return pm::detail::step_share_of({.tensor = 2, .pipeline = 2, .data = 4}, i);
 }
@@ -33,7 +33,7 @@ TEST_CASE("iteration: sequences are shared out to groups and stages, whole ones"
         3);
 }
 
-TEST_CASE("iteration: prompts join, whole ones but in a mean of passes") {
+TEST_CASE("iteration: prefills join, whole ones except in a mean of steps") {
   pm::iteration i{.batch = 24,
                   .context = 100,
                   .prefill_tokens = 800,
@@ -62,7 +62,7 @@ TEST_CASE("iteration: prompts join, whole ones but in a mean of passes") {
   CHECK(share({.prefill_tokens = 100}).decoded_tokens_of_groups == 0);
 }
 
-TEST_CASE("iteration: a pass has a token, and a context where sequences decode") {
+TEST_CASE("iteration: a step has a token, and a context where sequences decode") {
   const auto why = [](const pm::iteration& i) {
     return refusal([&] { pm::detail::check_iteration(i); });
   };

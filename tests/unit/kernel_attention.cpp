@@ -149,7 +149,8 @@ TEST_CASE("kernel attention: a table uses every block once, and its rows never o
     std::sort(sorted.begin(), sorted.end());
     for (int i = 0; i < 30; ++i) CHECK(sorted[static_cast<std::size_t>(i)] == i);
     CHECK(std::is_sorted(table.begin(), table.end()) != shuffled);
-    // Blocks of 4 positions for 2 heads: 3 sequences x 40 positions x 2 heads fill 240 rows, once each.
+    // Blocks of 4 positions for 2 heads: 3 sequences x 40 positions x 2 heads fill 240 rows, once
+    // each.
     std::vector<int> used(240, 0);
     for (int sequence = 0; sequence < 3; ++sequence) {
       for (int position = 0; position < 40; ++position) {

@@ -26,7 +26,8 @@ TEST_CASE("kernel block scale: a word by hand") {
 }
 
 TEST_CASE(
-    "kernel block scale: every value survives at every place, and leaves its neighbours alone") {
+    "kernel block scale: every value survives at every place, and leaves its neighbours "
+    "unchanged") {
   for (const std::uint32_t around : {0x00000000U, 0xFFFFFFFFU, 0x12345678U}) {
     for (int i = 0; i < 8; ++i) {
       for (int v = -8; v <= 7; ++v) {
@@ -40,7 +41,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("kernel block scale: which scale is whose") {
+TEST_CASE("kernel block scale: each value has its block's scale") {
   // 512 columns in blocks of 128: four scales a row.
   CHECK(pv::scale_index(0, 0, 512, 128) == 0);
   CHECK(pv::scale_index(0, 127, 512, 128) == 0);

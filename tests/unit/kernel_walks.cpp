@@ -1,4 +1,5 @@
-// What the programs of validation/kernels compute on host and device alike: walks, banks, fragments.
+// What the programs of validation/kernels compute on host and device alike: walks, banks,
+// fragments.
 #include <catch2/catch_template_test_macros.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Operands of a warp group's products in shared memory: what is written where swizzled_byte says is what
-// the tensor cores read, by the canonical layouts of the PTX ISA (Swizzle<3,4,3> of "128B").
+// Operands of a warp group's products in shared memory: what is written where swizzled_byte says is
+// what the tensor cores read, by the canonical layouts of the PTX ISA (Swizzle<3,4,3> of "128B").
 #include <catch2/catch_test_macros.hpp>
 #include <cstdint>
 #include <set>
@@ -54,7 +54,8 @@ TEST_CASE("kernel warp group: a descriptor's fields are where the ISA has them")
   CHECK(f.rest == 0);
 }
 
-TEST_CASE("kernel warp group: a panel's swizzle keeps rows apart and spreads a column over banks") {
+TEST_CASE(
+    "kernel warp group: a panel's swizzle separates rows and distributes a column over banks") {
   std::set<int> all;
   for (int row = 0; row < 64; ++row) {
     for (int byte = 0; byte < 128; ++byte) all.insert(pv::swizzled_byte(row, byte));

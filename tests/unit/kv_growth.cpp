@@ -62,7 +62,8 @@ TEST_CASE(
   const pm::recurrent_shape state{
       .key_heads = 16, .value_heads = 32, .key_dim = 128, .value_dim = 128, .conv_kernel = 4.0};
   const pm::dense_shape ffn{11008};
-  // 576 elements of 2 bytes and 128 of 1 with a 4-byte scale; 512 of 2 bytes and 132 every 4 tokens.
+  // 576 elements of 2 bytes and 128 of 1 with a 4-byte scale; 512 of 2 bytes and 132 every 4
+  // tokens.
   CHECK(kv_growth_per_token(with({{3, sparse, ffn}})).value() == 3 * (1152 + 132));
   CHECK(kv_growth_per_token(with({{5, compressed, ffn}})).value() == 5 * (1024 + 132) / 4.0);
   CHECK(kv_growth_per_token(with({{2, window, ffn}, {7, state, ffn}})).value() == 0.0);

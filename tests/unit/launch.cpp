@@ -22,7 +22,7 @@ TEST_CASE("capturing that saves nothing is reported, not divided by") {
   CHECK_FALSE(pm::calls_to_earn_back(1_s, 2_ms, 2_ms).feasible);
 }
 
-TEST_CASE("gaps between kernels count when the device is the limit") {
+TEST_CASE("idle time between kernels counts when the device is the limit") {
   const pm::launch_costs c{.cpu = 2_us, .gap = 1_us};
   CHECK(near(pm::stream_launch_time(c, 100, 1_ms).time, 1.1_ms));
   CHECK(near(pm::exposed_launch(c, 100, 1_ms), 0.1_ms));

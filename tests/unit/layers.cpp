@@ -1,4 +1,4 @@
-// Models whose layers differ: what each kind of mixer weighs, keeps and computes, worked out here from
+// Models with different layers: weights, cache and FLOP of each kind of mixer, worked out here from
 // the shapes of published models, and the list that holds them.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/explain/derivation.hpp>
@@ -46,7 +46,8 @@ TEST_CASE("layers: models of every kind have the sizes that were published") {
     CHECK(near(pm::parameters(*row.model).total(), row.total * 1e9, 3e-4));
     CHECK(near(pm::active_parameters(*row.model), row.active * 1e9, 2e-3));
   }
-  // 284.33e9 and 13.80e9 with hyper-connections, 2 x 393,243 in each of 43 layers, which are left out.
+  // 284.33e9 and 13.80e9 with hyper-connections, 2 x 393,243 in each of 43 layers, which are left
+  // out.
   CHECK(near(pm::parameters(deepseek_v4_flash).total(), 284.33e9 - 86 * 393243.0, 1e-4));
   CHECK(near(pm::active_parameters(deepseek_v4_flash), 13.80e9 - 86 * 393243.0, 1e-3));
 }
@@ -69,11 +70,13 @@ TEST_CASE("layers: the catalogue's models of these names are these, entered a se
 }
 
 TEST_CASE("layers: attention in chunks keeps one chunk and sees half of one") {
-  // Llama 4 Scout at 100,000 tokens: 36 layers keep 8,192 tokens of 2 x 8 x 128 in bf16, 12 keep all.
+  // Llama 4 Scout at 100,000 tokens: 36 layers keep 8,192 tokens of 2 x 8 x 128 in bf16, 12 keep
+  // all.
   CHECK(pm::kv_bytes(llama_4_scout, 1e5).value() == (36 * 8192.0 + 12 * 1e5) * 2 * 8 * 128 * 2);
   CHECK(pm::kv_bytes(llama_4_scout, 5000).value() == 48 * 5000.0 * 4096);
   CHECK(growth(llama_4_scout, 10000, 20000) == 12 * 4096);
-  // A token at a place p of its chunk sees p of 1 .. 8192: 4096.5 on average. 40 heads, 2 x 256 each.
+  // A token at a place p of its chunk sees p of 1 .. 8192: 4096.5 on average. 40 heads, 2 x 256
+  // each.
   CHECK(mixing(llama_4_scout, 1e5) == (36 * 4096.5 + 12 * 1e5) * 40 * 512);
   CHECK(mixing(llama_4_scout, 1000) == 48 * 1000.0 * 40 * 512);
 }
@@ -111,8 +114,8 @@ TEST_CASE("layers: compressed attention has a window, and an entry for every rat
   const auto size = [&](const pm::compressed_attention_shape& a) {
     return a.weights(h) + a.extras(h);
   };
-  // Latents h -> 1024 and h -> 512, queries 1024 -> 64 x 512; results of 8 groups of 8 x 512 to 1024
-  // each, and these to h; norms of 1024 and 512, 64 sinks.
+  // Latents h -> 1024 and h -> 512, queries 1024 -> 64 x 512; results of 8 groups of 8 x 512 to
+  // 1024 each, and these to h; norms of 1024 and 512, 64 sinks.
   const double window = h * (1024 + 512) + 1024.0 * 32768 + 32768.0 * 1024 + 8 * 1024 * h;
   CHECK(size(deepseek_v4_window) == window + 1024 + 512 + 64);
   CHECK(near(size(deepseek_v4_window), 106.96e6, 1e-4));
@@ -131,7 +134,7 @@ TEST_CASE("layers: compressed attention has a window, and an entry for every rat
   CHECK(pm::kv_bytes(deepseek_v4_flash, 131072).value() ==
         2 * 128 * 1024.0 + 21 * ((128 + 32768) * 1024.0 + 32768 * 132.0) +
             20 * (128 + 1024) * 1024.0);
-  // Within it, an entry in every layer beside.
+  // In addition, an entry in every layer.
   CHECK(pm::kv_bytes_per_token(deepseek_v4_flash).value() ==
         43 * 1024 + 21 * 1156 / 4.0 + 20 * 8.0);
   CHECK(pm::kv_bytes(deepseek_v4_flash, 128) ==
@@ -185,7 +188,7 @@ TEST_CASE("layers: Kimi Delta Attention decays every dimension of a key") {
   CHECK(mixing(kimi_linear_48b, 1e5) == 7 * 1e5 * 32 * 640);
 }
 
-TEST_CASE("layers: Mamba-2 has no feed-forward beside it, and 12.06e6 elements of state") {
+TEST_CASE("layers: Mamba-2 has no separate feed-forward, and 12.06e6 elements of state") {
   const double h = 2688, inner = 64 * 64, bc = 2 * 8 * 128;
   CHECK(nemotron_recurrence.weights(h) == h * (2 * inner + bc + 64) + inner * h);
   // Convolution of 4 with a bias, three numbers a head, a norm.
@@ -241,7 +244,7 @@ TEST_CASE("layers: experts on a latent are reached through two projections") {
   CHECK(e.router_weights(h) == 512 * h);
 }
 
-TEST_CASE("layers: of equal mixers and feed-forwards the number alone is kept") {
+TEST_CASE("layers: equal mixers and feed-forwards are stored once with their number") {
   constexpr pm::layer_list list{{3, deepseek_v3_2_attention, pm::dense_shape{18432}},
                                 {58, deepseek_v3_2_attention, kimi_experts}};
   static_assert(list.count == 61);
@@ -315,7 +318,7 @@ TEST_CASE("layers: every number is lifted and traced by the name of its kind and
                                         "model.layers.mixers.1.shape.rope_dim"});
 }
 
-TEST_CASE("layers: RWKV-7 has vectors beside its matrices, fifteen of them") {
+TEST_CASE("layers: RWKV-7 has fifteen vectors in addition to its matrices") {
   const pm::recurrent_shape x{.kind = pm::recurrence::rwkv7,
                               .key_heads = 4,
                               .value_heads = 4,

@@ -52,7 +52,8 @@ TEST_CASE("quantiles lie between order statistics", "[calibration]") {
   CHECK(detail::quantile({}, 0.3) == 0.0);
 }
 
-TEST_CASE("spread and coverage are inverse, the end of an interval included", "[calibration]") {
+TEST_CASE("residual deviation and coverage are inverse, the end of an interval included",
+          "[calibration]") {
   const doubles residual{-0.1, 0.2, -0.3, 0.4, 0.5, -0.6};
   CHECK_THAT(pm::log_sigma_of(residual), WithinRel(0.5 / pm::z90, 1e-12));  // 0.8 x 5 = the fifth
   CHECK_THAT(pm::coverage_of(residual, 0.31 / pm::z90), WithinRel(0.5, 1e-12));
@@ -125,7 +126,7 @@ TEST_CASE("an outlier counts by its weight in the error too", "[calibration]") {
              WithinRel(f.value[0] * std::sqrt(weighted / 2.0 / curvature), 1e-5));
 }
 
-TEST_CASE("two parameters that act together in part", "[calibration]") {
+TEST_CASE("two partly correlated parameters", "[calibration]") {
   const auto f = pm::fit_log_ratios(two, both_ways, product);
   CHECK_THAT(f.value[0], WithinRel(2.0, 1e-6));
   CHECK_THAT(f.value[1], WithinRel(3.0, 1e-6));
@@ -144,7 +145,7 @@ TEST_CASE("two parameters that act together in part", "[calibration]") {
   CHECK(with(5.82).starts_with("PM-E050: the measurements cannot tell "));
 }
 
-TEST_CASE("what is told apart is not named among what is not", "[calibration]") {
+TEST_CASE("identifiable parameters are not named among unidentifiable ones", "[calibration]") {
   constexpr std::array<pm::fitted_parameter, 3> three{{{"a"}, {"b"}, {"c"}}};
   Eigen::Matrix3d correlation = Eigen::Matrix3d::Identity();
   correlation(0, 1) = correlation(1, 0) = -1.0 + 1e-12;
@@ -161,7 +162,7 @@ TEST_CASE("a best value beyond a limit is the limit", "[calibration]") {
   const auto high = pm::fit_log_ratios(one, around(20.0, {0.0, 0.01, -0.01}), itself);
   CHECK(high.value[0] == 9.0);
   CHECK(high.at_bound[0]);
-  // With a at most 4.5 but at 6 in its rows, b takes what is best beside 4.5.
+  // With a limited to 4.5 but at 6 in its rows, b takes the best value for a = 4.5.
   const auto beside = pm::fit_log_ratios(two, doubles{6, 6, 9, 9}, product);
   CHECK(beside.value[0] == 4.5);
   CHECK_THAT(beside.value[1], WithinRel(2.0, 1e-6));
@@ -186,7 +187,7 @@ TEST_CASE("limits of a fit are values too, and it needs a row more than paramete
         "is the unit of the column right?");
 }
 
-TEST_CASE("groups are dealt in the order they appear", "[calibration]") {
+TEST_CASE("groups are assigned in the order they appear", "[calibration]") {
   const std::vector<std::size_t> group{5, 5, 9, 2, 9, 7};
   CHECK(detail::assign_folds(group, 3).fold_of_row == std::vector<std::size_t>{0, 0, 1, 2, 1, 0});
   CHECK(detail::assign_folds(group, 3).folds == 3);

@@ -15,7 +15,8 @@ using perfmodel_test::near;
 
 namespace {
 
-/// Of an operator what its law decides: how many, bytes of the cache, and the shape of its workload.
+/// The properties of an operator that its law decides: count, bytes of the cache, and workload
+/// shape.
 struct asked {
   double times = 0.0, cache = 0.0, weights = 0.0;
   std::array<double, 6> shape{};
@@ -55,7 +56,7 @@ std::array<double, 6> shape_of(const pm::basic_norm<>& x) {
   return {x.rows, x.width};
 }
 
-/// The operators of a pass by name, with ", prompts" where others decode beside them.
+/// The operators of a step by name, with ", prefill" in a mixed step.
 using operators = std::map<std::string, asked>;
 
 constexpr pm::iteration mixed{.batch = 6,
@@ -120,7 +121,7 @@ TEST_CASE("mixer operators: attention of 4 heads and 2 KV heads a rank, under a 
   is_gemm(all, "output projection", 96, 64);
   // 2 x 40 elements of 2 bytes a token. Three tokens at once see up to 502 and are written.
   is(all, "sliding attention", 3, 6 * (502 + 3) * 160.0, {6, 1001, 12, 2, 500});
-  is(all, "sliding attention, prompts", 3, 2 * (500 + 400) * 160.0, {2, 400, 700, 4, 2, 500});
+  is(all, "sliding attention, prefill", 3, 2 * (500 + 400) * 160.0, {2, 400, 700, 4, 2, 500});
 
   auto other = grouped;
   other.value_is_key = true;
@@ -136,13 +137,14 @@ TEST_CASE("mixer operators: attention of 4 heads and 2 KV heads a rank, under a 
 TEST_CASE("mixer operators: attention in chunks of 500 and of 160 tokens") {
   auto chunks = grouped;
   chunks.chunked = true;
-  // Half of a chunk is seen, and three tokens more or less. A prompt of 400 after 700 is one whole chunk at most.
+  // Half of a chunk is seen, and three tokens more or less. A prompt of 400 after 700 is one whole
+  // chunk at most.
   is(of_mixer(chunks), "sliding attention", 3, 6 * (250.5 + 2 + 3) * 160.0,
      {6, 1001, 12, 2, 250.5});
-  is(of_mixer(chunks), "sliding attention, prompts", 3, 2 * (100 + 400) * 160.0,
+  is(of_mixer(chunks), "sliding attention, prefill", 3, 2 * (100 + 400) * 160.0,
      {2, 400, 100, 4, 2, 500});
   chunks.window = 160.0;
-  is(of_mixer(chunks), "sliding attention, prompts", 3, 2 * 2.5 * 160 * 160.0,
+  is(of_mixer(chunks), "sliding attention, prefill", 3, 2 * 2.5 * 160 * 160.0,
      {2 * 2.5, 160, 0, 4, 2, 160});
 }
 
@@ -154,9 +156,9 @@ TEST_CASE("mixer operators: an indexer scores every token and attention sees 256
   is_gemm(all, "index projections", 64, 3 * 8);
   is_gemm(all, "index keys", 64, 8 + 3);
   is(all, "index scores", 3, 6 * (999 + 3) * 16.0, {6, 3, 999, 1});
-  is(all, "index scores, prompts", 3, 2 * (700 + 400) * 16.0, {2, 400, 700, 1});
+  is(all, "index scores, prefill", 3, 2 * (700 + 400) * 16.0, {2, 400, 700, 1});
   is(all, "attention", 3, 6 * (258 + 3) * 160.0, {6, 1001, 12, 2, 256});
-  is(all, "attention, prompts", 3, 2 * (256 + 400) * 160.0, {2, 400, 700, 4, 2, 256});
+  is(all, "attention, prefill", 3, 2 * (256 + 400) * 160.0, {2, 400, 700, 4, 2, 256});
   sparse.indexer->shared = true;
   CHECK_FALSE(of_mixer(sparse).contains("index scores"));
 }
@@ -171,19 +173,19 @@ TEST_CASE("mixer operators: less than one prompt of one token is that share of i
   auto sparse = grouped;
   sparse.indexer = chooses;
   const operators all = of_mixer(sparse, little);  // 0.6 prompts of half a token
-  is(all, "sliding attention, prompts", 3 * 0.3, (10 + 1) * 160.0, {1, 1, 10, 4, 2, 256});
-  is(all, "index scores, prompts", 3 * 0.3, (10 + 1) * 16.0, {1, 1, 10, 1});
+  is(all, "sliding attention, prefill", 3 * 0.3, (10 + 1) * 160.0, {1, 1, 10, 4, 2, 256});
+  is(all, "index scores, prefill", 3 * 0.3, (10 + 1) * 16.0, {1, 1, 10, 1});
   is(all, "qkv projection", 3, 0, {6 + 0.3, 64, 216});
   const pm::recurrent_shape recurrent{
       .key_heads = 4, .value_heads = 8, .key_dim = 16, .value_dim = 24};
-  CHECK(near(of_mixer(recurrent, little).at("recurrence, prompts").times, 3 * 0.3));
+  CHECK(near(of_mixer(recurrent, little).at("recurrence, prefill").times, 3 * 0.3));
   const pm::compressed_attention_shape compressed{.query_heads = 8,
                                                   .head_dim = 16,
                                                   .query_rank = 40,
                                                   .output_groups = 4,
                                                   .output_rank = 12,
                                                   .window = 128};
-  CHECK(near(of_mixer(compressed, little).at("attention, prompts").times, 3 * 0.3));
+  CHECK(near(of_mixer(compressed, little).at("attention, prefill").times, 3 * 0.3));
   // Alone they have no part to be told from.
   pm::iteration alone = little;
   alone.batch = 0;
@@ -206,12 +208,12 @@ TEST_CASE("mixer operators: latent attention keeps 40 elements, whole on every r
   is_gemm(all, "output gate", 64, 4 * 20);
   is_gemm(all, "output projection", 4 * 20, 64);
   is(all, "attention", 3, 6 * (1000 + 3) * 80.0, {6, 1001, 12});
-  is(all, "attention, prompts", 3, 2 * (700 + 400) * 80.0, {2, 400, 700, 4, 4, 0});
+  is(all, "attention, prefill", 3, 2 * (700 + 400) * 80.0, {2, 400, 700, 4, 4, 0});
   latent.indexer = chooses;
   all = of_mixer(latent);
   is_gemm(all, "index projections", 40, 3 * 8);
   is(all, "attention", 3, 6 * (256 + 3) * 80.0, {6, 256, 12});
-  is(all, "attention, prompts", 3, 2 * (256 + 400) * 80.0, {2, 400, 700, 4, 4, 256});
+  is(all, "attention, prefill", 3, 2 * (256 + 400) * 80.0, {2, 400, 700, 4, 4, 256});
 }
 
 TEST_CASE("mixer operators: compressed attention has a window of 128 and an entry for 4 tokens") {
@@ -236,8 +238,8 @@ TEST_CASE("mixer operators: compressed attention has a window of 128 and an entr
   // A token sees 128 + 50 of 128 + 1002 / 4 entries; three tokens read more than there are.
   is(all, "attention", 3, 6 * (378.5 + 3) * 32.0, {6, 3, 178, 378.5, 4});
   is(all, "index scores", 3, 6 * 1002 / 4.0 * 16, {6, 3, 999, 4});
-  is(all, "attention, prompts", 3, 2 * (403 + 400) * 32.0, {2, 400, 178, 403, 4});
-  is(all, "index scores, prompts", 3, 2 * 1100 / 4.0 * 16, {2, 400, 700, 4});
+  is(all, "attention, prefill", 3, 2 * (403 + 400) * 32.0, {2, 400, 178, 403, 4});
+  is(all, "index scores, prefill", 3, 2 * 1100 / 4.0 * 16, {2, 400, 700, 4});
   pm::iteration one = mixed;
   one.tokens_per_sequence = 1;
   is(of_mixer(a, one), "attention", 3, 6 * (178 + 1) * 32.0, {6, 1, 178, 128 + 250, 4});
@@ -247,10 +249,10 @@ TEST_CASE("mixer operators: compressed attention has a window of 128 and an entr
   is(all, "output projection", 3, 0, {rows, 12, 64});
   // Without an index every entry is seen, a fourth of 400 x 700 and 1 + 2 + ... + 400 tokens.
   a.indexer.reset();
-  is(of_mixer(a), "attention, prompts", 3, 2 * (403 + 400) * 32.0,
+  is(of_mixer(a), "attention, prefill", 3, 2 * (403 + 400) * 32.0,
      {2, 400, 128 + (280000 + 80200) / 400.0 / 4, 403, 4});
   a.ratio.reset();
-  is(of_mixer(a), "attention, prompts", 3, 2 * (128 + 400) * 32.0, {2, 400, 128, 128, 4});
+  is(of_mixer(a), "attention, prefill", 3, 2 * (128 + 400) * 32.0, {2, 400, 128, 128, 4});
 }
 
 TEST_CASE("mixer operators: a recurrence reads and writes its states") {
@@ -261,15 +263,16 @@ TEST_CASE("mixer operators: a recurrence reads and writes its states") {
                               .value_dim = 24,
                               .conv_kernel = 4.0};
   const operators all = of_mixer(a);
-  // Ways in to the decay, 16, and the gate, 24, are whole. Of 4 x 16 queries and keys and 8 x 24 values, 8 numbers of
-  // heads, and the ways from 16 to 64 and from 24 to 192, a rank has half.
+  // Ways in to the decay, 16, and the gate, 24, are whole. Of 4 x 16 queries and keys and 8 x 24
+  // values, 8 numbers of heads, and the ways from 16 to 64 and from 24 to 192, a rank has half.
   const double halved = (2 * 64 + 192 + 8) + (16 * 64 + 24 * 192) / 64.0;
   is_gemm(all, "recurrent projections", 64, 16 + 24 + halved / 2);
   is_gemm(all, "output projection", 96, 64);
-  // 3 inputs of 2 x 64 + 192 channels in bf16 and 8 states of 16 x 24 in fp32, of which a rank has half.
+  // 3 inputs of 2 x 64 + 192 channels in bf16 and 8 states of 16 x 24 in fp32, of which a rank has
+  // half.
   const double inputs = 3 * 320 * 2 / 2.0, states = 8 * 16 * 24 * 4 / 2.0;
   is(all, "recurrence", 3, 6 * 2 * (states + inputs), {6, 3, 4, 2, 64, inputs});
-  is(all, "recurrence, prompts", 3, 2 * 2 * (states + inputs), {2, 400, 4, 2, 64, inputs});
+  is(all, "recurrence, prefill", 3, 2 * 2 * (states + inputs), {2, 400, 4, 2, 64, inputs});
 }
 
 TEST_CASE("mixer operators: embeddings, norms, the head, and experts on a latent") {

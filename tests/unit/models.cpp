@@ -28,7 +28,7 @@ namespace {
 
 constexpr double GiB = 1073741824.0;
 
-// Of the main model, of an expert-free copy of a layer, and so on: any model will do to break.
+// Any model can be broken: the main model, a copy of a layer without experts, and so on.
 pm::transformer broken(void (*change)(pm::transformer&), pm::transformer m = catalog::llama_3_8b) {
   change(m);
   return m;
@@ -132,7 +132,8 @@ TEST_CASE(
           3 * m.hidden * all + 64 + m.layers.count * m.hidden);
   }
 
-  // Two modules without a layer: a projection of 2 x 4096 to 4096, two norms of it and one, of a layer two.
+  // Two modules without a layer: a projection of 2 x 4096 to 4096, two norms of it and one, of a
+  // layer two.
   auto more = catalog::llama_3_8b;
   more.mtp.emplace();
   more.mtp->times = 2;
@@ -150,15 +151,15 @@ TEST_CASE("a catalogue model is stored as its maker publishes it, and deployed s
                                       .weights = pm::bf16},
                        1.0, 8192.0)
                   .feasible);
-  // The main model of the checkpoint of 689 GB: without the module for multi-token prediction, whose
-  // 14e9 parameters it keeps beside the 671e9. All matrices at 8 bits and 32 bits per 128 x 128.
+  // The main model of the checkpoint of 689 GB, without the module for multi-token prediction and
+  // its 14e9 parameters in addition to the 671e9. All matrices at 8 bits and 32 bits per 128 x 128.
   CHECK_THAT(pm::weight_bytes(catalog::deepseek_v3, catalog::deepseek_v3.stored).value(),
              Catch::Matchers::WithinRel(689e9 * 671.0 / 685.0, 0.01));
   CHECK(catalog::deepseek_r1.stored.linear.group == 16384.0);
   CHECK(catalog::llama_3_70b.stored.linear.bits() == 16.0);
 }
 
-TEST_CASE("weights: a quantised part beside parts at 16 bits") {
+TEST_CASE("weights: a quantised part and parts at 16 bits") {
   const auto mxfp4 = pm::weight_storage(pm::bf16, pm::storage_format(pm::fp4, 32, 8), pm::bf16);
   // Model card, table 1: checkpoints of 60.8 and 12.8 GiB.
   CHECK_THAT(pm::weight_bytes(catalog::gpt_oss_120b, mxfp4).value() / GiB,

@@ -14,7 +14,7 @@ std::atomic<long> allocations{0};
 }
 }  // namespace unit_no_allocation
 
-// Of the whole test program: what it does is as before, and counted.
+// Replaces the allocator of the whole test program, and counts its calls.
 void* operator new(std::size_t size) {
   ++unit_no_allocation::allocations;
   if (void* p = std::malloc(size > 0 ? size : 1)) return p;
@@ -68,7 +68,7 @@ TEST_CASE("operator new is counted") {
         }) == 1);
 }
 
-TEST_CASE("serving: no answer allocates, nor its percentiles") {
+TEST_CASE("serving: no result allocates, nor its percentiles") {
   for (const pm::engine e : {pm::engine::vllm, pm::engine::sglang, pm::engine::trtllm}) {
     const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm, e);
     for (const pm::transformer* model :

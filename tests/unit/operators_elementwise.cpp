@@ -49,7 +49,7 @@ TEST_CASE("norm: FLOP and bytes of one row by hand", "[operators]") {
   CHECK(layer.dram.read.value() == 12 + 24);  // the row, gamma and beta
 }
 
-TEST_CASE("norm: intensities, passes and the residual", "[operators]") {
+TEST_CASE("norm: intensities, passes over memory and the residual", "[operators]") {
   const pm::norm rms{.rows = 1e6, .width = 8192};
   pm::norm layer = rms;
   layer.kind = pm::norm_kind::layer;

@@ -31,8 +31,8 @@ TEST_CASE("linear_recurrence: one token reads and writes 32 states of 128 x 128"
   static_assert(d.dram.read.value() == states + inputs);
   static_assert(d.dram.written.value() == states + results);
   CHECK(near(2 * states, 4.2e6, 2e-3));
-  // What the key retrieves, the update, what the query reads: 2 k v each; and 3 k + 2 v of the token
-  // with itself.
+  // What the key retrieves, the update, what the query reads: 2 k v each; and 3 k + 2 v of the
+  // token with itself.
   static_assert(d.matrix_flop.value() == 32 * (6 * 128 * 128 + 3 * 128 + 2 * 128));
   // Without the delta rule, update and reading, and k + v.
   constexpr auto plain = [] {
@@ -54,7 +54,7 @@ TEST_CASE("linear_recurrence: chunks of one token do what decoding them one by o
         100 * (demand_of(token).dram.written.value() - states));
 }
 
-TEST_CASE("linear_recurrence: a prompt goes in chunks whose tokens see each other") {
+TEST_CASE("linear_recurrence: a prefill goes in chunks of tokens that see each other") {
   // 6 x 128 x 128 + 64 x (3 x 128 + 2 x 128) = 98,304 + 40,960, which counts the causal half of the
   // squares 64 x 64; all of them would be 98,304 + 81,920, some 180 thousand.
   const double each = demand_of(prompt(6400, 64)).matrix_flop.value() / (6400 * 32);

@@ -38,8 +38,8 @@ pm::serving_estimate overloaded(double rate, double most) {
   return s;
 }
 
-/// A service that completes 2 requests per second with 16-bit weights, 3 with fp8 and none with fp4; a
-/// request takes a second where it keeps up.
+/// A service that completes 2 requests per second with 16-bit weights, 3 with fp8 and none with
+/// fp4; a request takes a second where it keeps up.
 double completed(const pm::advised_service& s) {
   const double bits = pm::bits_of(s.deployment.weights.linear.format);
   return bits > 10.0 ? 2.0 : bits > 6.0 ? 3.0 : 0.0;
@@ -121,7 +121,7 @@ TEST_CASE("overload: advice compares sustainable rates, by hand") {
   CHECK(enough.makes_feasible);
   CHECK(enough.has_ratio);
   CHECK_FALSE(enough.harmful);
-  // Of 4 offered they are not.
+  // With 4 offered they are not.
   const pm::technique more = with(4.0, pm::number_format::fp8);
   CHECK(near(more.gain, 1.5, 1e-5));
   CHECK_FALSE(more.makes_feasible);
@@ -132,20 +132,21 @@ TEST_CASE("overload: advice compares sustainable rates, by hand") {
   store(narrow, pm::number_format::fp8);
   const auto wide = [](pm::advised_service& s) { store(s, pm::number_format::bf16); };
   CHECK(near(pm::adviser(narrow, by_hand).try_change(words, wide, true).gain, 1.5, 1e-5));
-  // Where the service keeps up only with it, there is no time without it to compare with.
+  // If the service keeps up only with it, there is no time without it to compare with.
   pm::advised_service kept = narrow;
   kept.load = arriving(2.5);
   const pm::technique needed = pm::adviser(kept, by_hand).try_change(words, wide, true);
   CHECK(needed.makes_feasible);
   CHECK_FALSE(needed.has_ratio);
   CHECK(needed.gain == 1.0);
-  // What a kernel saves is of a request in service: 0.1 s and 127 steps of 10 ms, less a ms of each.
+  // What a kernel saves is of a request in service: 0.1 s and 127 steps of 10 ms, less a ms of
+  // each.
   const pm::technique saved =
       pm::adviser(service(4.0), by_hand).saving(words, 1.0 * pm::ms, pm::duration<>{}, false);
   CHECK(near(saved.gain, 1.37 / (1.37 - 0.127)));
 }
 
-TEST_CASE("overload: the best changes together, by hand") {
+TEST_CASE("overload: the best combination of changes, by hand") {
   const pm::advice a = pm::advise(service(2.5), by_hand);
   REQUIRE(a.current_rate);
   CHECK(near(a.current_rate->value(), 2.0, 2e-6));

@@ -53,7 +53,7 @@ TEST_CASE("an impossible layout says what does not divide what") {
         pm::error_code::impossible_layout);
 }
 
-TEST_CASE("a layout takes the product of its degrees") {
+TEST_CASE("a layout takes as many ranks as its degrees multiplied") {
   const pm::parallel_layout l{.tensor = 2, .pipeline = 3, .data = 5, .context = 7};
   CHECK(l.ranks() == 210);
   CHECK(l.stage_ranks() == 70);
@@ -166,7 +166,7 @@ TEST_CASE("ring attention waits for its blocks below the least number of tokens"
   CHECK(pm::ring_attention_time(pm::interconnect{}, rate, x).transfer == pm::duration<>{});
 }
 
-TEST_CASE("overlap and activations refuse what cannot be, by name") {
+TEST_CASE("overlap and activations refuse infeasible input by name") {
   CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, 1.0 * pm::ms, 20, 20),
                     ContainsSubstring("taken is 20"));
   CHECK_THROWS_WITH(pm::overlap_with_collective(1.0 * pm::ms, -1.0 * pm::ms, 132, 20),
@@ -193,7 +193,7 @@ TEST_CASE("overlap and activations refuse what cannot be, by name") {
   CHECK_THROWS_WITH(pm::data_parallel_time(nvlink, x), ContainsSubstring("ranks is 0"));
 }
 
-TEST_CASE("a KV head and an MLA latent are held by every rank that needs them") {
+TEST_CASE("a KV head and an MLA latent are in the memory of every rank that needs them") {
   // 8 KV heads over 16 ranks: one each, twice as much in all. MLA's latent: see deployment.
   CHECK(pm::kv_heads_per_rank(8.0, 16.0) * 16.0 == 16.0);
   CHECK(pm::kv_replication(8.0, 16.0) == 2.0);
@@ -206,8 +206,8 @@ TEST_CASE("names of the stages of ZeRO") {
 }
 
 TEST_CASE("ZeRO-3 in two pieces over a link that is slower than the compute") {
-  // A piece has 450e9 parameters, 900 GB in bf16, of which half crosses the link of two ranks: 1 s to gather
-  // it, and 1 s to reduce its gradients.
+  // A piece has 450e9 parameters, 900 GB in bf16, of which half crosses the link of two ranks: 1 s
+  // to gather it, and 1 s to reduce its gradients.
   const pm::data_parallel_step x{.ranks = 2,
                                  .parameters = 900e9,
                                  .forward = 1.0 * pm::second,

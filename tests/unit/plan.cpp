@@ -1,4 +1,4 @@
-// Plans: what is tried, what is refused, and whose load a point serves.
+// Plans: the candidates, the rejections, and the load that a point serves.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -53,7 +53,7 @@ TEST_CASE("plan: the frontier is one: cheaper is slower, all within the targets,
   }
 }
 
-TEST_CASE("plan: a bound lets in no more than fit with their whole answers") {
+TEST_CASE("plan: a bound admits no more than fit with their whole outputs") {
   pm::plan_request q = small_request();
   q.load.output_tokens = 4096;
   q.load.arrivals = pm::closed_loop{1000};
@@ -115,7 +115,7 @@ TEST_CASE("plan: a point can be evaluated again, and more devices never cost mor
   }
 }
 
-TEST_CASE("plan: what cannot be has a reason, and out of reach targets leave no best") {
+TEST_CASE("plan: an infeasible candidate has a reason, and unreachable targets leave no best") {
   auto q = request();
   q.precisions = {{"bf16"}, {"fp4", pm::fp4, pm::fp4, pm::fp8}};
   const auto r = pm::plan_bound(q);
@@ -154,7 +154,7 @@ TEST_CASE("plan: every accelerator of the catalogue can be asked, also those wit
   }
 }
 
-TEST_CASE("plan: no replica idles, and a batch limit of the load is kept") {
+TEST_CASE("plan: no replica idles, and a batch limit of the load holds") {
   auto q = small_request();
   const auto r = pm::plan_bound(q);
   for (const auto& p : r.frontier) CHECK(p.replicas <= 3);

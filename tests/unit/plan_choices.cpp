@@ -35,7 +35,8 @@ double cost_of_best(const pm::plan_request& q) {
 
 }  // namespace
 
-TEST_CASE("plan: the engine of a point is that of the best plan by engine, and never none unseen") {
+TEST_CASE(
+    "plan: the engine of a point is that of the best plan by engine, and never silently none") {
   CHECK(pm::engines_on(cat::h100_sxm).size() == 3);
   CHECK(pm::engines_on(cat::v100_sxm_32gb).size() == 1);
   CHECK(pm::engines_on(cat::mi300x).size() == 2);
@@ -62,7 +63,7 @@ TEST_CASE("plan: a policy of one engine, or of none, is no engine's unless the r
   CHECK(pm::plan(q, policy).frontier[0].serving_engine == pm::engine::sglang);
 }
 
-TEST_CASE("plan: nothing that is passed over would have been on the frontier") {
+TEST_CASE("plan: no pruned candidate would have been on the frontier") {
   auto q = request();
   q.engines = {pm::engine::vllm};
   q.chunk_budgets = {512};
@@ -137,7 +138,7 @@ TEST_CASE("plan: who waits for minutes is left out, and the nearest is named") {
   CHECK(pm::plan(q, measured).best);
 }
 
-TEST_CASE("plan: more to choose from never costs more, and each point is what serving answers") {
+TEST_CASE("plan: more candidates never cost more, and each point is serving's result") {
   auto q = request();
   q.targets.itl = pm::latency_target{16.0 * pm::ms};
   q.chunk_budgets.clear();
@@ -186,7 +187,7 @@ TEST_CASE("plan: more to choose from never costs more, and each point is what se
   CHECK(chunks > 0);
 }
 
-TEST_CASE("plan: experts spread over data-parallel attention are among the layouts") {
+TEST_CASE("plan: expert parallelism over data-parallel attention is among the layouts") {
   const auto all = pm::detail::layouts_of(cat::deepseek_v3, cat::h200_sxm, 8);
   const auto has = [&](const pm::parallel_layout& l) {
     return std::find(all.begin(), all.end(), l) != all.end();
@@ -197,7 +198,7 @@ TEST_CASE("plan: experts spread over data-parallel attention are among the layou
   CHECK(pm::detail::layouts_of(cat::llama_3_70b, cat::h200_sxm, 8).size() == 10);
 }
 
-TEST_CASE("plan: what holds a point, and whose tokens cost what") {
+TEST_CASE("plan: the binding constraint of a point, and the cost of its tokens") {
   pm::plan_request q{
       .accelerators = {cat::h100_sxm},
       .model = cat::llama_3_8b,

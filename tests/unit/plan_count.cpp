@@ -19,7 +19,8 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// A plan whose cheapest point within the targets has `gpus` GPUs at this price, from that limit on.
+/// A plan with the cheapest point within the targets at `gpus` GPUs and this price, from that limit
+/// on.
 struct step {
   int gpus;
   double usd;
@@ -55,7 +56,8 @@ pm::calibrated measured(const pm::accelerator& a, pm::engine e) {
 
 TEST_CASE("search_gpu_count: the limit doubles until its best is no cheaper") {
   std::vector<int> asked;
-  // 5 GPUs within the targets, 14 cheaper, 40 cheaper still but behind a doubling that does not help.
+  // 5 GPUs within the targets, 14 cheaper, 40 cheaper still but behind a doubling that does not
+  // help.
   const auto c =
       pm::search_gpu_count({}, {}, plan_of_steps({{5, 3.0}, {14, 2.0}, {40, 1.0}}, asked));
   CHECK(c.limits == std::vector<int>{1, 2, 4, 8, 16, 32});
@@ -248,7 +250,7 @@ TEST_CASE("checkpoint_precisions: the formats of a checkpoint on each accelerato
   CHECK(all[0].activations == pm::fp8);
   CHECK(all[1].activations == pm::bf16);
 
-  // gpt-oss: MXFP4 experts beside bf16.
+  // gpt-oss: MXFP4 experts and bf16 elsewhere.
   const pm::storage_format mxfp4(pm::fp4, 32, 8);
   q.accelerators = {cat::h100_sxm};
   all = of(pm::weight_storage(pm::bf16, mxfp4, pm::bf16));

@@ -1,4 +1,4 @@
-// Plans whose prompts are computed by chips of another kind than answers.
+// Plans with prefill and decode on two kinds of chips.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <napkin/thread_pool.hpp>
@@ -60,7 +60,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
   CHECK(p.prefill->accelerator == cat::h100_sxm.name);
   CHECK(p.serving.itl_distribution.quantile(0.99) <= q.targets.itl->limit);
   CHECK(cost(p) < 0.95 * cost(alone.frontier[0]));
-  // By hand: both pools' hours, over the tokens of two answers of 512 a second.
+  // By hand: both pools' hours, over the tokens of two outputs of 512 a second.
   const int prompts = p.prefill->replicas * p.prefill->layout.ranks();
   const int answers = p.replicas * p.layout.ranks();
   CHECK(prompts + answers == p.gpus);
@@ -75,7 +75,7 @@ TEST_CASE("plan of two kinds of chip: a prefill pool of cheaper ones wins, at th
              512 * cost(p), 1e-9));
 }
 
-TEST_CASE("plan of two kinds of chip: dearer ones for prompts change nothing") {
+TEST_CASE("plan of two kinds of chip: dearer ones for prefill change nothing") {
   const auto alone = pm::plan(request(cat::mi300x, {}), measured);
   const auto r = pm::plan(request(cat::mi300x, {cat::h100_sxm}), measured);
   REQUIRE(alone.best);
@@ -85,7 +85,7 @@ TEST_CASE("plan of two kinds of chip: dearer ones for prompts change nothing") {
   CHECK(r.frontier[0].serving.itl == alone.frontier[0].serving.itl);
 }
 
-TEST_CASE("plan of two kinds of chip: each point is what serving answers of its pools", "[long]") {
+TEST_CASE("plan of two kinds of chip: each point is serving's result for its pools", "[long]") {
   int mixed = 0;
   const struct {
     const pm::accelerator &answers, &prompts;

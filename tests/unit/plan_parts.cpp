@@ -96,7 +96,7 @@ TEST_CASE("plan parts: three chunk budgets, each a fourth of the next") {
   CHECK(budgets[0] == budgets[1] / 4);
 }
 
-TEST_CASE("plan parts: every count of copies to 64, then eight in each octave") {
+TEST_CASE("plan parts: every number of replicas to 64, then eight in each octave") {
   const std::vector<int> all = pm::detail::counts_up_to(256);
   REQUIRE(all.size() == 64 + 8 + 8);
   CHECK(all[63] == 64);
@@ -169,7 +169,7 @@ TEST_CASE("plan parts: the Pareto front of random points is what no other point 
   }
 }
 
-TEST_CASE("plan parts: of one reason the nearest miss is kept, and all are counted") {
+TEST_CASE("plan parts: the nearest miss of each reason is reported, and all are counted") {
   std::vector<pm::plan_rejection> all;
   const pm::plan_precision bf16{"bf16"};
   const auto note = [&](double needed, double available, int tensor) {
@@ -326,7 +326,8 @@ TEST_CASE("plan parts: a sweep is collected up to the point that ends it") {
 
 namespace {
 
-/// Serves pools without a model: a slot of a prompt by the ranks of its replica, and the ratio that balances them.
+/// Serves pools without a model: a slot of a prompt by the ranks of its replica, and the ratio that
+/// balances them.
 struct stated_pools {
   double ratio = 1.0;
 
@@ -364,7 +365,8 @@ pm::detail::pool_choices<stated_pools> choices_of(const pm::plan_request& q,
   const pm::accelerator& a = q.accelerators[0];
   return {a, serve, all, a, serve, all};
 }
-/// Replicas that decode and that prefill, of two devices each, in the order in which they are tried.
+/// Replicas that decode and that prefill, of two devices each, in the order in which they are
+/// tried.
 using tried = std::vector<std::pair<double, double>>;
 tried pools_of_two(double ratio, double concurrency) {
   const pm::plan_request q = pooled(concurrency);
@@ -383,16 +385,16 @@ tried pools_of_two(double ratio, double concurrency) {
 
 TEST_CASE(
     "plan parts: replicas that prefill are one, and what balances those that decode, down and up") {
-  // Of 12 devices 1, 2 and 4 replicas of two decode, beside at most 5, 4 and 2.
+  // On 12 devices 1, 2 and 4 replicas of two decode, with at most 5, 4 and 2 for prefill.
   CHECK(pools_of_two(1.3, 64) == tried{{1, 1}, {1, 2}, {2, 1}, {2, 2}, {2, 3}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(0.4, 64) == tried{{1, 1}, {2, 1}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(1.0, 64) == tried{{1, 1}, {2, 1}, {2, 2}, {4, 1}, {4, 2}});
   CHECK(pools_of_two(3.0, 64) == tried{{1, 1}, {1, 3}, {2, 1}, {2, 4}, {4, 1}, {4, 2}});
-  // Of two requests at once no four replicas have one each.
+  // Two concurrent requests do not give each of four replicas one.
   CHECK(pools_of_two(1.0, 2) == tried{{1, 1}, {2, 1}, {2, 2}});
 }
 
-TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their whole answers") {
+TEST_CASE("plan parts: in an open loop a pool decodes as many as fit with their whole outputs") {
   pm::plan_request q = pooled(1);
   q.load.output_tokens = 4096;
   q.load.arrivals = pm::open_loop{1.0 * pm::request / pm::second};
@@ -405,7 +407,7 @@ TEST_CASE("plan parts: of an open load a pool decodes as many as fit with their 
       [&](const pm::disaggregated&, double limit, const auto&) { CHECK(limit == fit); });
 }
 
-TEST_CASE("plan parts: prompts are computed where no other way is both cheaper and quicker") {
+TEST_CASE("plan parts: prefill pools are those on the Pareto front of cost and time") {
   const pm::plan_request q = pooled(64);
   const stated_pools serve;
   const auto able = tensor_parallel_deployments(q, {1, 2, 4, 2});

@@ -66,7 +66,7 @@ double prefill_rate(const pm::plan_request& q, const pm::plan_point& p) {
 
 }  // namespace
 
-TEST_CASE("plan: no row serves prompts faster than its engine steps compute them") {
+TEST_CASE("plan: no row serves prefills faster than its engine steps compute them") {
   // Prompts of several chunks, outputs of few tokens: where a pipeline under SGLang was said to
   // need 1.8 PFLOP/s of an H100.
   for (const auto& [input, output, users] :

@@ -1,4 +1,4 @@
-// Why a point of a plan is as it is, of a service whose laws are known: powers of each resource.
+// Breakdown of a point of a plan, for a service with known laws: powers of each resource.
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
@@ -43,7 +43,7 @@ struct service {
     change(s, l, memory);
     return s;
   }
-  /// Of the context alone, 10 us a token.
+  /// Step time of the context only, 10 us a token.
   pm::estimate step(const pm::deployment&, const pm::iteration& i) const {
     pm::estimate e;
     e.time = i.context * 10.0 * pm::us;
@@ -94,7 +94,7 @@ TEST_CASE("plan_review: elasticities are the powers of the law") {
 }
 
 TEST_CASE("plan_review: a prompt's share of a request, and the prices of its tokens") {
-  // Of 20 ms an iteration at 1250 tokens alone takes 12.5: 500 x 12.5 ms / 10 sequences against 100 ms.
+  // 12.5 of 20 ms of an iteration are for 1250 tokens: 500 x 12.5 ms / 10 sequences against 100 ms.
   const pm::plan_request q = request();
   pm::plan_point p = point(q);
   p.cost_per_million = 2.0 * pm::usd;
@@ -127,7 +127,7 @@ TEST_CASE("plan_review: what a fuller batch meets") {
   pm::plan_point p = point(q);
   CHECK(reviewed(q, p).binding_constraint ==
         constraint::load);  // 64 of 64, and no replica to spare
-  // With half as many let in twice as many are tried; with two replicas one.
+  // With half as many admitted, twice as many replicas are tried; with two replicas one.
   const auto meets = [&](double batch_limit, double concurrency, const auto& says) {
     const service serve{[&](pm::serving_estimate& s, const pm::service_load& l, double memory) {
       if (memory == 1.0 && l.batch_limit == batch_limit && l.concurrency() == concurrency) says(s);
@@ -142,7 +142,7 @@ TEST_CASE("plan_review: what a fuller batch meets") {
   q.load.batch_limit = 128;
   CHECK(meets(128.0, 64.0, refuse) == constraint::rate);
 
-  // As far as it is within all, it buys latency; else what it misses most.
+  // While all targets are met, it buys latency; else the target with the largest miss.
   q.targets.itl = pm::latency_target{20.0 * pm::ms};
   q.targets.ttft = pm::latency_target{1.0 * pm::second};
   q.targets.e2e = pm::latency_target{10.0 * pm::second};
@@ -161,7 +161,7 @@ TEST_CASE("plan_review: what a fuller batch meets") {
   CHECK(at(21, 1.06, 10, 4) == constraint::ttft);
   CHECK(at(21, 1.06, 10.7, 4) == constraint::e2e);
   CHECK(at(21, 1.06, 10.7, 4.3) == constraint::wait);
-  // Of two that miss alike: the wait, then the gap, then the first token.
+  // Of two equal misses: the wait, then ITL, then TTFT.
   CHECK(at(40, 2, 20, 8) == constraint::wait);
   CHECK(at(40, 2, 20, 0) == constraint::itl);
   CHECK(at(20, 2, 20, 0) == constraint::ttft);

@@ -25,7 +25,7 @@ const pm::deployment llama{
 
 }  // namespace
 
-TEST_CASE("predict: a pass has its estimate, its bound and an interval around it") {
+TEST_CASE("predict: a step has its estimate, its bound and an interval around it") {
   const auto calibration = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   const pm::iteration i{.batch = 32, .context = 4096};
   const auto p = pm::predict(llama, i, calibration);
@@ -52,7 +52,7 @@ TEST_CASE("step: a calibration is kernels and links in one argument") {
         pm::step(llama, i, calibration, pm::full_link{}).terms["communication"]);
 }
 
-TEST_CASE("predict: the width of links follows whose kernels sum") {
+TEST_CASE("predict: the uncertainty of links follows the kernels that sum") {
   using enum pm::collective_kind;
   const pm::calibrated calibration = pm::calibrated_for(pm::catalog::h100_sxm, pm::engine::vllm);
   pm::deployment d;
@@ -136,8 +136,8 @@ TEST_CASE("predict: a service is as uncertain as its engine on that maker's acce
 }
 
 TEST_CASE(
-    "predict: experts whose narrow weights are widened are less certain by engines that were not "
-    "measured so") {
+    "predict: experts with dequantised low-precision weights are less certain by engines that were "
+    "not measured so") {
   const auto width = [](pm::engine e, const pm::storage_format& experts) {
     pm::deployment d{.device = cat::h200_sxm, .model = cat::gpt_oss_120b, .layout = {.tensor = 2}};
     d.weights = pm::bf16;

@@ -68,7 +68,7 @@ TEST_CASE("preemption: what is computed anew, and what is sent out and in") {
   CHECK(std::string(name_of(slow.cheaper_mode)) == "recompute");
 }
 
-TEST_CASE("preemption: none where all fit, or where whole answers have their place") {
+TEST_CASE("preemption: none where all fit, or where whole outputs are reserved") {
   CHECK(pm::preemption_of(llama, closed(100), 50.0 * pm::GB_per_s, policy).preemptions == 0);
   auto reserves = llama;
   reserves.serving_engine = pm::engine::trtllm;

@@ -84,7 +84,7 @@ TEST_CASE("prefix fetch: a transfer by hand") {
   CHECK(near(equal.utilisation(50.0 * pm::request_per_s), 0.5));
 }
 
-TEST_CASE("prefix fetch: alone it is the transfer and the rest") {
+TEST_CASE("prefix fetch: unloaded it is the transfer and the rest") {
   pm::service_load l = chat(1);
   l.arrivals = pm::closed_loop{1};
   const auto with = pm::serving(llama, l, sim::measured_like);
@@ -149,7 +149,7 @@ TEST_CASE("prefix fetch: a service against the simulator", "[long]") {
   }
 }
 
-TEST_CASE("prefix fetch: hits of the host's memory follow from what prompts share") {
+TEST_CASE("prefix fetch: hits in host memory follow from the shared prefixes") {
   pm::service_load l = chat(25);
   l.prefix_hit = 0;
   l.host = pm::host_cache{.memory = 200.0 * pm::GB};

@@ -76,14 +76,15 @@ class replay {
 }  // namespace
 
 TEST_CASE("prefix tree: by hand, what is shared and what fits") {
-  // One prefix of 1000 before 500 of its own and 500 of an answer: forgotten after t requests of 1000.
+  // One prefix of 1000 before 500 of its own and 500 of an answer: forgotten after t requests of
+  // 1000.
   const pm::prefix_tree one{.levels = {{1000, 10}}, .own_tokens = 500, .output_tokens = 500};
   const double t = 7;
   const double capacity = 10 * 1000 * (1 - std::exp(-t / 10)) + t * 1000;
   const auto e = pm::prefix_hit_of(one, capacity);
   CHECK(near(e.requests_until_eviction, t, 1e-9));
   CHECK(near(e.hit_rate, (1 - std::exp(-0.7)) * 1000 / 1500, 1e-9));
-  // Where everything fits: all that is shared, 5500 of 5700.
+  // If everything fits: all that is shared, 5500 of 5700.
   CHECK(near(pm::prefix_hit_of(tenants, 1e12).hit_rate, 5500.0 / 5700, 1e-9));
   CHECK(pm::prefix_hit_of(tenants, 2e5).hit_rate < pm::prefix_hit_of(tenants, 1e6).hit_rate);
   // A cache smaller than one request remembers next to nothing.

@@ -117,7 +117,7 @@ TEST_CASE("compare: latency by the level of the working set") {
   CHECK_THAT(at(65536), WithinRel(34.1 / 1.98e9, 1e-3));
   CHECK_THAT(at(8e6), WithinRel(151.3e-9, 1e-3));
   CHECK_THAT(at(1e9), WithinRel(371.7e-9, 1e-3));
-  // As gpu-benches measured an H100 PCIe, kB of 1024 bytes: 270.9 ns at 35,343 and 321.0 at 56,926.
+  // From gpu-benches on an H100 PCIe, kB of 1024 bytes: 270.9 ns at 35,343 and 321.0 at 56,926.
   CHECK_THAT(at(35343 * 1024.0), WithinRel(270.9e-9, 0.05));
   CHECK_THAT(at(56926 * 1024.0), WithinRel(321.0e-9, 0.08));
   const auto past_l1 = one(
@@ -197,8 +197,9 @@ TEST_CASE("compare: a warp waits for the slowest of its loads") {
   CHECK_THAT(round({in_l2}), WithinRel(600e-9, 1e-6));
 }
 
-TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
-  // 1 GB at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a second.
+TEST_CASE("compare: a fused chain issues instructions in addition to its traffic") {
+  // 1 GB at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a
+  // second.
   constexpr double rate = 132 * 128 * 1.98e9;
   const auto chain = [](double instructions) {
     return one("fusion", {"chain_time",
@@ -219,7 +220,7 @@ TEST_CASE("compare: a fused chain issues instructions beside what it moves") {
   };
   const double moving = 1e9 / (dram_share * bandwidth);
   CHECK_THAT(chain(0.0), WithinRel(moving + 1.3e-6, 1e-9));
-  // As long as moving: the square root of two, as of calibrated streams.
+  // Equal to the transfer time: the square root of two, as in calibrated streams.
   CHECK_THAT(chain(rate * moving), WithinRel(std::sqrt(2.0) * moving + 1.3e-6, 1e-9));
   CHECK_THAT(chain(2.0 * rate * moving), WithinRel(std::sqrt(5.0) * moving + 1.3e-6, 1e-9));
 }
@@ -565,7 +566,7 @@ TEST_CASE("compare: every quantity has a rule to be read, and a tolerance if it 
   }
 }
 
-TEST_CASE("compare: what cannot be predicted says so, and does not stop the rest") {
+TEST_CASE("compare: an unpredictable point says so, and does not stop the rest") {
   pv::recorded r = recording_of("gemm_sweep", {{"gemm_time",
                                                 "s",
                                                 {{"m", 1},

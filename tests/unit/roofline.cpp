@@ -78,7 +78,7 @@ TEST_CASE("the derated policy divides by its efficiencies and adds its launches"
   CHECK(e.time / 10.05_ms > 1 - 1e-12);
 }
 
-TEST_CASE("the roofline refuses what it cannot answer") {
+TEST_CASE("the roofline refuses infeasible input") {
   CHECK_THAT(refusal([] { (void)pm::roofline(machine(), pm::gemm{.m = 0, .n = 8, .k = 8}); }),
              ContainsSubstring("PM-E010: gemm.m is 0; allowed: 1 or more"));
   CHECK_THAT(refusal([] {
@@ -208,7 +208,7 @@ TEST_CASE("what is not asked for needs no unit, and at the ridge products bind")
   // 1 PFLOP/s over 4 TB/s is 250 FLOP/byte.
   CHECK(pm::regime_of(machine(), pm::bf16, 250_FLOP_per_B) == pm::regime::compute_bound);
   CHECK(pm::regime_of(machine(), pm::bf16, 249_FLOP_per_B) == pm::regime::memory_bound);
-  // A sequence whose cache takes exactly what its FLOP allow never gets there.
+  // A sequence with a cache that takes exactly the time of its FLOP never gets there.
   const auto level = pm::ridge_batch(2_FLOP_per_B, 4.0, 2_B, 4_B);
   CHECK_FALSE(level.feasible.feasible);
   CHECK(level.batch == 0.0);

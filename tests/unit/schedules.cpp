@@ -24,7 +24,7 @@ TEST_CASE("a persistent kernel is as long as its longest list", "[schedules]") {
   CHECK(persistent_time(std::span<const duration<>>(even), 5_us) < 2_ms + 100.0 * 5_us);
 }
 
-TEST_CASE("streams help where a chain leaves room", "[schedules]") {
+TEST_CASE("streams help where a chain leaves SMs idle", "[schedules]") {
   const std::array<stream_chain, 2> full = {stream_chain{1_ms, 1.0}, stream_chain{1_ms, 1.0}};
   const std::array<stream_chain, 2> third = {stream_chain{1_ms, 1.0 / 3},
                                              stream_chain{1_ms, 1.0 / 3}};
@@ -34,7 +34,7 @@ TEST_CASE("streams help where a chain leaves room", "[schedules]") {
   CHECK_THROWS_AS(side_by_side(std::span<const stream_chain>(bad)), error);
 }
 
-TEST_CASE("gaps, regions, profilers and residence", "[schedules]") {
+TEST_CASE("idle time, regions, profilers and residence", "[schedules]") {
   CHECK_THAT(dependent_gap(1.2_us, 0.5_us).value(), WithinRel(0.7e-6, 1e-9));
   CHECK(dependent_gap(1.2_us, 2_us).value() == 0.0);
   CHECK(regions_of(50.0) == 51.0);
@@ -51,7 +51,7 @@ TEST_CASE("tensors that are dead give their memory away", "[schedules]") {
   CHECK_THROWS_AS(peak_live_bytes(std::span<const live_tensor>(unborn)), error);
 }
 
-TEST_CASE("recent tokens wide, old ones narrow", "[schedules]") {
+TEST_CASE("recent tokens in 16 bits, old ones in fewer", "[schedules]") {
   CHECK_THAT(mixed_cache_bytes(1000.0, 100.0, 2_B, 1_B).value(), WithinRel(1100.0, 1e-12));
   CHECK_THAT(mixed_cache_bytes(50.0, 100.0, 2_B, 1_B).value(), WithinRel(100.0, 1e-12));
 }

@@ -26,7 +26,7 @@ pm::duration<> s(double seconds) {
   return pm::duration<>::from_value(seconds);
 }
 
-// 10 ms to decode; a prompt takes 40 ms alone, and 100 ms beside another three.
+// 10 ms to decode; a prefill takes 40 ms by itself, and 100 ms with three others.
 constexpr pm::prefill_steps passes{.decode_time = 10 * pm::ms,
                                    .prefill_time = 40 * pm::ms,
                                    .decode_stall = 30 * pm::ms,
@@ -105,7 +105,7 @@ TEST_CASE(
   l.add({1.5, s(4), s(2)});  // 4 to 6, mean 5
   l.add({0.5, s(1)});
   CHECK(near(l.mean(), s(4)));
-  // Squares: 3/4 of 1 and a spread of 2, whose variance is 4 / 12; a quarter is 3 away.
+  // Squares: 3/4 of 1 and a range of 2 with the variance 4 / 12; a quarter is 3 away.
   CHECK(near(l.deviation(), s(std::sqrt(0.75 * (1 + 4 / 12.0) + 0.25 * 9))));
   pm::latency_distribution most;
   most.add({0.5, s(9)});
@@ -133,7 +133,7 @@ TEST_CASE("latency: normal quantiles of a printed table") {
     CHECK(std::fabs(pm::detail::normal_quantile(share) - z) < 5e-4);
 }
 
-TEST_CASE("service: one request alone is its prompt and its decode steps") {
+TEST_CASE("service: one unloaded request is its prefill and its decode steps") {
   for (const auto kind : {pm::scheduling::mixed_chunks, pm::scheduling::prefill_first,
                           pm::scheduling::static_batches}) {
     auto t = terms(kind, 101);
@@ -145,9 +145,9 @@ TEST_CASE("service: one request alone is its prompt and its decode steps") {
   }
 }
 
-TEST_CASE("service: a request meets the prompts of all others while it decodes") {
-  // Prefill first, no prompt beside another: 9 others stop 1000 gaps for 40 ms each, of which the
-  // first follows the request's own prefill: half of the 9 / 1000 that came with it run there.
+TEST_CASE("service: a request has the prefill interference of all others while it decodes") {
+  // Prefill first, one prompt per step: 9 others stall 1000 ITLs for 40 ms each. The first follows
+  // the request's own prefill: half of the 9 / 1000 that came with it run there.
   auto apart = passes;
   apart.prefills_per_step = 1;
   apart.marginal_prefill_time = apart.saturated_prefill_time = apart.decode_stall = 40 * pm::ms;
@@ -160,8 +160,9 @@ TEST_CASE("service: a request meets the prompts of all others while it decodes")
   CHECK(ten.itl.quantile(0.999) >= 50 * pm::ms);  // 0.9 % of the gaps have a prompt
 }
 
-TEST_CASE("service: the first wave of a run is served one after the other") {
-  // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on average.
+TEST_CASE("service: the initial burst of a run is served one after the other") {
+  // 40 requests, the first 20 at once, one prompt at a time: they wait 40 to 800 ms, 420 on
+  // average.
   auto apart = passes;
   apart.prefills_per_step = 1;
   apart.marginal_prefill_time = apart.saturated_prefill_time = 40 * pm::ms;
@@ -172,7 +173,7 @@ TEST_CASE("service: the first wave of a run is served one after the other") {
   CHECK(near(run.ttft[0].from, 40 * pm::ms));
   CHECK(near(run.ttft[0].from + run.ttft[0].range, 800 * pm::ms));
   CHECK(near(run.ttft.quantile(0.99), (40.0 + 0.98 * 760.0) * pm::ms, 1e-6));
-  // Of the second wave 19 others end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
+  // 19 other requests of the second burst end within 2 sqrt(pi) 500 tokens: 0.0107 with each.
   CHECK(run.ttft.quantile(0.4) == 40 * pm::ms);
 }
 
@@ -197,10 +198,10 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
     t.scheduling_steps = 2.5;
     const auto closed = pm::closed_service(t, passes, pm::closed_loop{30});
     CHECK(near(sum(closed), closed.ttft.mean(), 1e-9));
-    // 2.5 mean gaps, and of 30 requests 10 wait for a place.
+    // 2.5 mean ITLs, and 10 of 30 requests queue for admission.
     CHECK(near(closed.ttft_terms.scheduling_delay, 2.5 * closed.itl.mean(), 1e-7));
     CHECK(near(closed.ttft_terms.admission_delay, s(10 / closed.throughput.value()), 1e-9));
-    // The first wave of a run is beside that: a tenth of the requests.
+    // The initial burst of a run is in addition: a tenth of the requests.
     const auto run = pm::closed_service(t, passes, pm::closed_loop{20, 200.0});
     const auto& wave = run.ttft[0];
     CHECK(near(wave.weight, 0.1, 1e-12));
@@ -214,7 +215,7 @@ TEST_CASE("service: what a first token waits for adds up to its mean") {
   }
 }
 
-TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts wait") {
+TEST_CASE("service: a chunk budget that cannot keep up is full, and its prefills wait") {
   // 100 sequences of 10 gaps, each prompt takes 2 full iterations: 200 iterations a round.
   auto chunks = passes;
   chunks.prefills_per_step = 1;
@@ -230,8 +231,8 @@ TEST_CASE("service: a chunk budget that cannot keep up is full, and its prompts 
 
 namespace {
 
-/// Two stages by turns of two groups, 5 ms each, or 15 with one of the prompt's `chunks`, one in each turn: how
-/// much later a turn ends that comes long after.
+/// Two stages by turns of two groups, 5 ms each, or 15 with one of the prompt's `chunks`, one in
+/// each turn: how much later a turn ends that comes long after.
 double later_by(int chunks) {
   const auto last = [](int heavy) {
     double free[2] = {}, group[2] = {};
@@ -248,8 +249,8 @@ double later_by(int chunks) {
 }  // namespace
 
 TEST_CASE("service: a prompt stalls others until its chunks are through the stages of a pipeline") {
-  // 10 ms to decode and 30 ms with a chunk. Four chunks take two and a half gaps and add 20 ms to each; 0.4
-  // prompts in a gap fill it.
+  // 10 ms to decode and 30 ms with a chunk. Four chunks take two and a half gaps and add 20 ms to
+  // each; 0.4 prompts in a gap fill it.
   const pm::deployment d{.device = cat::h200_sxm,
                          .model = cat::llama_3_8b,
                          .layout = {.pipeline = 2},
@@ -275,7 +276,7 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   CHECK(near(one.decode_stall, s(later_by(1))));
 }
 
-TEST_CASE("service: static batches wait for the longest answer") {
+TEST_CASE("service: static batches wait for the longest output") {
   auto t = terms(pm::scheduling::static_batches, 101);
   t.output_cv = 0.2;
   const auto even =
@@ -289,7 +290,7 @@ TEST_CASE("service: static batches wait for the longest answer") {
              0.2 * std::sqrt(2 * std::log(16.0)) * 100 * even.itl.mean(), 1e-6));
 }
 
-TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {
+TEST_CASE("service: 64k prefills in chunks of 2048 do not stop the others") {
   // What chunking buys: the 99th percentile of the gaps, for a longer wait of the prompt.
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_70b, .layout = {.tensor = 8}};
   const pm::derated calibration{.compute_efficiency = 0.7, .memory_efficiency = 0.8};
@@ -319,7 +320,7 @@ TEST_CASE("service: half a prompt found in the cache is half a prompt to compute
         "PM-E010: prefix_hit is 1; allowed: 0 to 0.999: the last token is always computed");
 }
 
-TEST_CASE("service: arrivals faster than a full service answers them say which rate would do") {
+TEST_CASE("service: arrivals beyond the capacity of a full service report the sustainable rate") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_1_8b};
   const pm::derated calibration{.compute_efficiency = 0.7};
   pm::service_load l{.input_tokens = 1024, .output_tokens = 256};
@@ -328,7 +329,7 @@ TEST_CASE("service: arrivals faster than a full service answers them say which r
   const auto over = pm::serving(d, l, calibration);
   CHECK_FALSE(over.feasible);
   CHECK(std::string(over.feasible.reason) ==
-        "requests arrive faster than a full service answers them");
+        "requests arrive faster than a full batch serves them");
   l.arrivals = pm::closed_loop{64};
   CHECK(near(over.feasible.available, pm::serving(d, l, calibration).throughput.value()));
   l.arrivals = pm::open_loop{0.9 * over.feasible.available * pm::request_per_s};

@@ -1,4 +1,5 @@
-// Services of given iterations, each term by hand: a run in a closed loop, arrivals, gaps and waits.
+// Services of given iterations, each term by hand: a run in a closed loop, arrivals, gaps and
+// waits.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <initializer_list>
@@ -69,8 +70,9 @@ const pm::closed_loop run{30, 100};
 
 }  // namespace
 
-TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for their budget") {
-  // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 / sqrt(2).
+TEST_CASE("service by hand: a run with prefills in clusters or waiting for their budget") {
+  // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 /
+  // sqrt(2).
   const double ending = 19 * std::sqrt(0.5) / (2 * std::sqrt(std::acos(-1.0)) * 0.1 * 101);
   for (const double decodes : {1.0, 2.0}) {
     const auto x =
@@ -107,7 +109,7 @@ TEST_CASE("service by hand: a run, whose prompts come in clusters or wait for th
   }
 }
 
-TEST_CASE("service by hand: answers of one length end together, in a full iteration at most") {
+TEST_CASE("service by hand: outputs of one length end in one step, in a full iteration at most") {
   const auto beside = [](scheduling kind, double together, const pm::closed_loop& loop) {
     return pm::closed_service(of_run(kind, 0.0), passes(together, 1), loop)
         .ttft_terms.coscheduled_prefills;
@@ -136,10 +138,13 @@ TEST_CASE("service by hand: answers of one length end together, in a full iterat
              10 + 0.99 * (stalled * 30 + (twice - stalled) * 20) + 0.01 * rest, 1e-7));
 }
 
-TEST_CASE("service by hand: a full budget makes a loop of B wait for B prompts but its own time") {
-  // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing less.
+TEST_CASE(
+    "service by hand: with a full budget a closed loop of B waits for B prefills less its own "
+    "time") {
+  // 20 prompts of 8 iterations, which come back after 100: 160 - 100 - 8 at least, all but nothing
+  // less.
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 0.0), 160 - 100 - 8.0));
-  // Of lengths as an exponential has them a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
+  // With exponential lengths a prompt waits all of its R, here 0.5 (60 + sqrt(60^2 + 3200)).
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 1.0), (60 + std::sqrt(6800)) / 2 - 8));
   CHECK(near(pm::schweitzer_wait(20.0, 8.0, 100.0, 3.0), (60 + std::sqrt(6800)) / 2 - 8));
   CHECK(pm::schweitzer_wait(1.0, 8.0, 100.0, 0.0) == 0.0);
@@ -147,7 +152,7 @@ TEST_CASE("service by hand: a full budget makes a loop of B wait for B prompts b
   CHECK(pm::detail::mean_inverse_square_root(1.0) == 1.0);
 }
 
-TEST_CASE("service by hand: tokens that a first wave sends together") {
+TEST_CASE("service by hand: tokens that an initial burst sends in one stream chunk") {
   double mean_itl = 0.0;
   const auto wave = [&](scheduling kind, double iterations) {
     auto t = of_run(kind, 0.0);
@@ -167,7 +172,7 @@ TEST_CASE("service by hand: tokens that a first wave sends together") {
   check_part(ttft, 0, 0.2, 7 + 3 + 500 + 6 * mean_itl, 0, 0);
 }
 
-TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompts do") {
+TEST_CASE("service by hand: ITLs that a chunk stalls, and ITLs that whole prefills stall") {
   auto p = passes(4, 0.75);
   p.chunks = 3;
   auto t = terms(scheduling::mixed_chunks, 101, 0);
@@ -189,7 +194,7 @@ TEST_CASE("service by hand: gaps that a chunk stalls, and gaps that whole prompt
   check_part(pm::detail::itl_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
 }
 
-TEST_CASE("service by hand: no gap has more prompts than a full iteration takes") {
+TEST_CASE("service by hand: no ITL has more prefills than a full iteration takes") {
   // One and a half: 1.2 in a gap are in 0.8 of them at least, where by chance 0.7 had any.
   const auto p = passes(1.5, 1 / 1.5);
   auto t = terms(scheduling::mixed_chunks, 101, 0);
@@ -209,7 +214,7 @@ TEST_CASE("service by hand: no gap has more prompts than a full iteration takes"
 
 namespace {
 
-/// Three requests at once, ten a second, beside gaps of 16 ms with a deviation of 12 ms.
+/// Three requests at once, ten a second, with ITLs of 16 ms and a deviation of 12 ms.
 pm::service_state of_arrivals(const pm::service_terms& t, const pm::prefill_steps& p) {
   pm::latency_distribution itl;
   itl.add({0.8, ms(10)});

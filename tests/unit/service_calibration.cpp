@@ -37,7 +37,7 @@ pm::deployment llama() {
 pm::calibrated shipped() {
   return pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
 }
-/// As measured on an engine with those numbers.
+/// A run measured on an engine with those numbers.
 pm::service_run run_of(const pm::engine_profile& engine, double input, double output,
                        double concurrency) {
   pm::calibrated calibration = shipped();
@@ -134,7 +134,8 @@ TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]"
   // Around one more such run: its noise, and what is open of the factor.
   CHECK_THAT(found.posterior.token_log_sigma, WithinRel(0.1 * std::sqrt(1.5), 1e-3));
   CHECK_FALSE(found.first_token_after.front());
-  // Two such runs move it two thirds of the way; around a third one, the noise and what is open then.
+  // Two such runs move it two thirds of the way; around a third one, the noise and what is open
+  // then.
   const auto twice = pm::calibrate_service(std::vector{run, run}, calibration, only);
   CHECK_THAT(twice.posterior.shift[at(step_time_factor)], WithinRel(0.08 * 2.0 / 3.0, 1e-3));
   CHECK_THAT(twice.posterior.covariance[0][0], WithinRel(0.01 / 3.0, 1e-3));
@@ -163,7 +164,8 @@ TEST_CASE("service calibration: what the search makes least, by hand", "[calibra
 }
 
 TEST_CASE("service calibration: the noise is the service's own, by hand", "[calibrated]") {
-  // Four runs of one load, and nothing to move: residuals 0.3, 0.1, -0.1, -0.3, beside a prior of 0.1 that is worth 2.
+  // Four runs of one load, and no parameter to fit: residuals 0.3, 0.1, -0.1, -0.3, with a prior of
+  // 0.1 that counts as 2.
   pm::service_residual_sigma still{.token_noise = 0.1, .first_token_noise = 0.1, .noise_runs = 2.0};
   const pm::service_run as_shipped = run_of(shipped().engine, 1024, 512, 16);
   std::vector<pm::service_run> runs;
@@ -175,13 +177,13 @@ TEST_CASE("service calibration: the noise is the service's own, by hand", "[cali
   const auto found = pm::calibrate_service(runs, shipped(), still);
   CHECK_THAT(found.posterior.token_noise,
              WithinRel(std::sqrt((2.0 * 0.01 + 2.0 * 0.09 + 2.0 * 0.01) / 6.0), 1e-9));
-  // Of 6 degrees of freedom Student's interval of 80 % is 1.440 / 1.282 of a normal one.
+  // With 6 degrees of freedom Student's interval of 80 % is 1.440 / 1.282 of a normal one.
   CHECK_THAT(found.posterior.token_log_sigma / found.posterior.token_noise,
              WithinRel(1.440 / 1.2816, 2e-3));
   // No run tells of first tokens: the prior, and 1.886 / 1.282.
   CHECK_THAT(found.posterior.first_token_noise, WithinRel(0.1, 1e-9));
   CHECK_THAT(found.posterior.first_token_log_sigma, WithinRel(0.1 * 1.886 / 1.2816, 3e-2));
-  // As noise that is the same of all it is the spread's.
+  // If all services have the same noise, it is the prior's.
   still.noise_runs.reset();
   const auto same = pm::calibrate_service(runs, shipped(), still);
   CHECK_THAT(same.posterior.token_log_sigma, WithinRel(0.1, 1e-9));
@@ -215,7 +217,8 @@ TEST_CASE("service calibration: a run that is overloaded as shipped takes no par
   std::vector<pm::service_run> runs = runs_of(shipped().engine);
   for (pm::service_run& r : runs) r.itl = 1.1 * *r.itl;
   const auto steady = pm::calibrate_service(runs, shipped(), spread);
-  // A finite benchmark of 100 requests per second: a queue of minutes, where a steady state has none.
+  // A finite benchmark of 100 requests per second: a queue of minutes, where a steady state has
+  // none.
   runs.push_back({llama(), at_rate(100.0), 0.2 * pm::second, 300.0 * pm::second});
   REQUIRE(!serving(llama(), runs.back().load, shipped()).feasible);
   const auto found = pm::calibrate_service(runs, shipped(), spread);
@@ -245,7 +248,7 @@ TEST_CASE("service calibration: a run over more ranks than the fabric joins coun
   CHECK(found.posterior.shift[at(step_time_factor)] > 0.0);
 }
 
-TEST_CASE("service calibration: what one load cannot tell apart", "[calibrated]") {
+TEST_CASE("service calibration: parameters that one load cannot identify", "[calibrated]") {
   // One batch size: time of a sequence and of a pass act alike on the time per token.
   pm::service_residual_sigma wide{
       .of = {0.0, 5e-3, 500e-6, 0.0, 0.0, 0.0}, .token_noise = 0.01, .first_token_noise = 0.5};

@@ -70,7 +70,7 @@ pm::serving_estimate single_server(const pm::service_load& l, double mu) {
 
 }  // namespace
 
-TEST_CASE("bound of pools: alone, a request is a prompt, the rest of its transfer, and steps") {
+TEST_CASE("bound of pools: an unloaded request is a prefill, the rest of its transfer, and steps") {
   auto d = pools(3, 2);
   const auto prompt = pm::step_bound(d.prefill.deployment, {.prefill_tokens = 2048}).time;
   const auto token = pm::step_bound(d.decode.deployment, {.batch = 1, .context = 2048 + 256}).time;
@@ -113,8 +113,7 @@ TEST_CASE("pools: a closed loop does not send more than its link does") {
   }
 }
 
-TEST_CASE(
-    "pools: what a cache has of a prompt is not computed, and long answers have more context") {
+TEST_CASE("pools: cached prompt tokens are not computed, and long outputs have more context") {
   const auto d = pools(3, 2);
   auto l = closed(1);
   l.prefix_hit = 0.5;
@@ -123,7 +122,7 @@ TEST_CASE(
                              pm::datasheet{});
   CHECK(near(s.prefill.time, half.time));
   l.output_cv = 1;
-  // A mean over tokens: half an answer of O (1 + cv^2).
+  // A mean over tokens: half an output of O (1 + cv^2).
   const auto token =
       pm::step(d.decode.deployment, {.batch = 1, .context = 2048 + 512}, pm::datasheet{});
   CHECK(near(pm::serving(d, l, pm::datasheet{}).itl, token.time));
@@ -226,7 +225,7 @@ TEST_CASE("largest rate: of a deployment the targets hold there and not above") 
              1e-5));
 }
 
-TEST_CASE("chunk budget: the largest that meets a target of gaps") {
+TEST_CASE("chunk budget: the largest that meets an ITL target") {
   const auto linear = [](const pm::service_load& l) {
     pm::serving_estimate s;
     s.itl = (1.0 + *l.chunk_tokens / 1000.0) * pm::ms;

@@ -1,4 +1,5 @@
-// Services of given passes that outgrow their memory, or whose prompts begin in a host's: each term by hand.
+// Services of given step times that outgrow their memory, or with prefixes in host memory: each
+// term by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -121,7 +122,8 @@ TEST_CASE("memory by hand: a prefix that the host has comes over its link first"
   const auto s = p.estimate;
   CHECK(near(p.terms.stream_steps, 2));
   CHECK(near(p.terms.scheduling_steps, 2 + 2));
-  // 19 of 20 others leave the link busy, and a prompt that is there waits for the end of an iteration.
+  // 19 of 20 others leave the link busy, and a prompt that is there waits for the end of an
+  // iteration.
   const double x = s.throughput.value(), found = 19 / 20.0;
   const auto n = pm::closed_loop{20 - x * p.state.ttft_terms.kv_fetch.value()};
   const auto beside = pm::closed_service(p.terms, p.steps, n);
@@ -144,7 +146,7 @@ TEST_CASE("memory by hand: a prefix that the host has comes over its link first"
   CHECK_FALSE(over.estimate.feasible);
 }
 
-TEST_CASE("memory by hand: an answer is no longer than itself, whatever is sent first") {
+TEST_CASE("memory by hand: an output is no longer than itself, whatever is sent first") {
   pm::service_load l{.input_tokens = 100, .output_tokens = 5, .arrivals = pm::closed_loop{1}};
   l.stream_interval = 50;
   const pm::service_terms none;

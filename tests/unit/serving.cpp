@@ -30,7 +30,7 @@ pm::deployment llama_70b() {
 
 }  // namespace
 
-TEST_CASE("serving: alone, a request is one prefill and the decode steps after it") {
+TEST_CASE("serving: an unloaded request is one prefill and the decode steps after it") {
   const pm::service_load l{
       .input_tokens = 1000, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
   const auto s = pm::serving_bound(llama_70b(), l);
@@ -52,7 +52,7 @@ TEST_CASE("serving: Little's law: requests in the system are throughput times th
   }
 }
 
-TEST_CASE("serving: an open loop settles where the batch is what arrives during its answers") {
+TEST_CASE("serving: an open loop settles where the batch is the arrivals during its decode time") {
   for (const double rate : {0.01, 1.0, 5.0, 12.0}) {
     const auto s =
         pm::serving_bound(llama_70b(), {.input_tokens = 2048,
@@ -105,7 +105,7 @@ TEST_CASE("serving: chunks, batch limits and bad requests") {
         }) == "PM-E010: input_tokens is 0; allowed: 1 or more");
 }
 
-TEST_CASE("serving: no more are let in than the engine was started for, in each group") {
+TEST_CASE("serving: each group admits at most the engine's maximum running requests") {
   const pm::service_load whole{
       .input_tokens = 4096, .output_tokens = 256, .arrivals = pm::closed_loop{32}};
   pm::service_load limited = whole;
@@ -131,7 +131,7 @@ TEST_CASE("serving: no more are let in than the engine was started for, in each 
   CHECK(pm::serving_bound(two, whole).batch == 8);
 }
 
-TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the others") {
+TEST_CASE("serving: the mean step decodes a batch and takes the prefills of the others") {
   // 17 in the system: each of 16 others brings 1000 prompt tokens per 200 tokens that it decodes.
   const auto s = pm::serving_bound(
       llama(1), {.input_tokens = 1000, .output_tokens = 200, .arrivals = pm::closed_loop{17}});
@@ -145,7 +145,7 @@ TEST_CASE("serving: the mean pass decodes a batch and takes the prompts of the o
   CHECK(near(s.ttft, s.prefill.time));
 }
 
-TEST_CASE("serving: the bound computes what the cache does not have, of prompts that there are") {
+TEST_CASE("serving: the bound computes the uncached tokens of the prefills") {
   const auto itl_of = [](const pm::service_load& l) {
     return pm::serving_bound(llama_70b(), l).itl;
   };
@@ -169,7 +169,8 @@ TEST_CASE("serving: the bound computes what the cache does not have, of prompts 
              pm::step_bound(llama_70b(), {.prefill_tokens = 1024, .prefill_past = 1024}).time));
 }
 
-TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache of those before") {
+TEST_CASE(
+    "serving: an unloaded chunked prefill is its chunks, each reading the cache of those before") {
   const auto d = llama(1);
   const auto s = pm::serving_bound(d, {.input_tokens = 4000,
                                        .output_tokens = 10,
@@ -187,7 +188,7 @@ TEST_CASE("serving: a chunked prompt alone is its chunks, each reading the cache
   CHECK(near(one.ttft, one.prefill.time));
 }
 
-TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
+TEST_CASE("serving: chunks re-read the cache that whole prefills do not read") {
   const pm::service_load whole{
       .input_tokens = 4000, .output_tokens = 400, .arrivals = pm::closed_loop{11}};
   auto chunked = whole;
@@ -195,8 +196,9 @@ TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
   const auto cache = [](const pm::serving_estimate& s) {
     return s.decode.terms["kv_cache"].value();
   };
-  // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each. They
-  // decode in 399 of the 407 passes that they are in service for, over 4200 tokens and their own.
+  // Ten others bring 1/400 of a prompt per pass: 8 chunks with (4000 - 500) / 2 tokens before each.
+  // They decode in 399 of the 407 passes that they are in service for, over 4200 tokens and their
+  // own.
   const double again = 10.0 / 400 * 8 * 1750, away = 10.0 * 8 / 407 * 4201;
   const double seconds = (again - away) * 131072 / cat::h200_sxm.dram.bandwidth.value();
   CHECK(
@@ -205,7 +207,8 @@ TEST_CASE("serving: chunks re-read the cache that whole prompts leave alone") {
 }
 
 TEST_CASE("serving: what a chunk keeps up with bounds who is in service") {
-  // 4 chunks of 1000 and 9 tokens: 13 passes, each with a chunk, compute 13 / 4 prompts. More only wait.
+  // 4 chunks of 1000 and 9 tokens: 13 passes, each with a chunk, compute 13 / 4 prompts. More only
+  // wait.
   const pm::service_load few{.input_tokens = 4000,
                              .output_tokens = 10,
                              .arrivals = pm::closed_loop{3},

@@ -126,7 +126,7 @@ TEST_CASE("sharding: ranks have to divide what divides the heads of every mixer"
   static_assert(pm::detail::common_divisor(8, 8) == 8);
 }
 
-TEST_CASE("sharding: a model of states alone holds as many sequences of any length") {
+TEST_CASE("sharding: a model with recurrent states only holds as many sequences of any length") {
   const auto states = only(qwen_3_5_recurrence, 4096, 48);
   const auto d = over(states, 1);
   CHECK(pm::kv_capacity(d, 1000.0).sequences == pm::kv_capacity(d, 1e6).sequences);

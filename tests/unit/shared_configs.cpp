@@ -30,8 +30,8 @@ json read_json(const std::filesystem::path& path) {
 }
 
 /// Sizes of the language model as published, in 1e9: the list of the folder's README, model cards,
-/// or the name, which rounds. Active ones are counted with both vocabulary tables by some makers and
-/// without them by others.
+/// or the name, which rounds. Active ones are counted with both vocabulary tables by some makers
+/// and without them by others.
 struct published_size {
   const char* file;
   double total;
@@ -107,8 +107,7 @@ TEST_CASE("models as people have them are read, and have their published size",
   }
 }
 
-TEST_CASE("models as people have them are answered by a pass, a capacity and a plan",
-          "[models][shared]") {
+TEST_CASE("users' models have a step, a capacity and a plan", "[models][shared]") {
   const std::filesystem::path folder = perfmodel_test::shared_folder("configs");
   const auto calibration = pm::calibrated_for(pm::catalog::h200_sxm, pm::engine::vllm);
   for (const published_size& size : sizes) {

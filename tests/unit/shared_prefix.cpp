@@ -24,7 +24,7 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// Some 40,000 tokens beside the weights of 8B.
+/// Some 40,000 cache tokens in addition to the weights of 8B.
 pm::deployment small_cache(pm::engine e) {
   pm::deployment d = sim::services()[2].deployment;
   d.serving_engine = e;
@@ -41,7 +41,7 @@ pm::service_load chat(double concurrency, double prefixes) {
   if (prefixes > 0) l.shared = {{512, prefixes}};
   return l;
 }
-/// The first 512 tokens of each prompt are one of so many.
+/// The first 512 tokens of each prompt are one of this many prefixes.
 sim::outcome simulated(const pm::deployment& d, int concurrency, int prefixes) {
   perfmodel_test::random_numbers r(11);
   sim::load l;
@@ -112,7 +112,7 @@ TEST_CASE("shared prefix: what a load finds where it does not say") {
   CHECK(pm::serving_bound(d, l).e2e == pm::serving_bound(d, said).e2e);
 }
 
-TEST_CASE("shared prefix: in a bound, with drafts, in pools and in a plan") {
+TEST_CASE("shared prefix: in a bound, with speculation, in pools and in a plan") {
   const pm::deployment d = small_cache(pm::engine::trtllm);
   const pm::service_load apart = chat(256, 0), l = chat(256, 1);
   const double more = pm::kv_capacity(d, l.shared, 1280).sequences;
@@ -177,7 +177,8 @@ TEST_CASE("shared prefix: a service against the simulator", "[long]") {
                         << law.ttft.value() / ttft << " itl " << law.itl.value() / itl
                         << " throughput " << law.throughput.value() / run.throughput()
                         << " capacity " << law.capacity);
-        // Where answers grow until some are evicted, which nothing here counts, it is the farthest off.
+        // If outputs grow until some are preempted, which nothing here models, the error is
+        // largest.
         CHECK(std::fabs(law.ttft.value() / ttft - 1) < 0.1);
         CHECK(std::fabs(law.itl.value() / itl - 1) < 0.11);
         CHECK(std::fabs(law.throughput.value() / run.throughput() - 1) < 0.1);

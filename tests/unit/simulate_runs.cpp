@@ -1,5 +1,5 @@
-// Simulation against real runs of engines, request by request. docs/validation/simulated_runs.md has
-// the figures; PERFMODEL_PRINT_RUNS=1 prints them.
+// Simulation against real runs of engines, request by request. docs/validation/simulated_runs.md
+// has the figures; PERFMODEL_PRINT_RUNS=1 prints them.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>

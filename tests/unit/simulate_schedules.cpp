@@ -126,7 +126,7 @@ TEST_CASE("schedule 5: SGLang with mixed chunks", "[simulate]") {
   check_first_tokens(run, {1, 1, 2});
 }
 
-TEST_CASE("schedule 6: TensorRT-LLM with whole prompts and with chunks", "[simulate]") {
+TEST_CASE("schedule 6: TensorRT-LLM with whole prefills and with chunks", "[simulate]") {
   pm::scheduler_settings s = synchronous(pm::schedulers::trtllm_1_0);
   check_rows(run_of_five(s), whole_prompts);
   s.chunked_prefill = true;

@@ -1,11 +1,12 @@
-// The simulated service: schedules worked out by hand, queues of the textbooks, laws that any run obeys.
+// The simulated service: schedules worked out by hand, queues of the textbooks, laws that any run
+// obeys.
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <cstdint>
 #include <perfmodel/laws/queueing.hpp>
-#include <simulator/passes.hpp>
 #include <simulator/simulate.hpp>
+#include <simulator/step_times.hpp>
 #include <support/near.hpp>
 
 namespace unit_simulator {
@@ -56,7 +57,7 @@ outcome busy_run(sim::scheduling kind, sim::eviction evict, std::uint64_t seed) 
 
 }  // namespace
 
-TEST_CASE("simulator: decodes first, then prompts up to the budget, by hand") {
+TEST_CASE("simulator: decodes first, then prefills up to the budget, by hand") {
   // 0.0-2.0  A 6, B 4 of 8    A's first token
   // 2.0-3.6  A, B 4, C 2      B's and C's first
   // 3.6-4.6  A, B
@@ -72,7 +73,7 @@ TEST_CASE("simulator: decodes first, then prompts up to the budget, by hand") {
   check_request(sim::simulate(three_requests(), s, seconds_of(0.5)).requests[2], 1.5, 3.6, 3.6);
 }
 
-TEST_CASE("simulator: whole prompts beside decodes, by hand") {
+TEST_CASE("simulator: whole prefills in a decode batch, by hand") {
   // 0.0-1.6  A 6             A's first token; B's 8 tokens do not fit beside 6
   // 1.6-3.4  A, B 8          B's first; 1 left, C does not fit
   // 3.4-4.6  A, B, C 2       all done
@@ -87,7 +88,7 @@ TEST_CASE("simulator: whole prompts beside decodes, by hand") {
   check_request(sim::simulate(long_prompt, s, seconds_of()).requests[0], 0, 3.3, 4.3);
 }
 
-TEST_CASE("simulator: prompts first, by hand") {
+TEST_CASE("simulator: prefills first, by hand") {
   // 0.0-2.0  A 6, B 4 of 8   A's first token
   // 2.0-3.6  B 4, C 2        B's and C's first; A waits
   // 3.6-4.6  A, B            B done
@@ -116,10 +117,11 @@ TEST_CASE("simulator: a static batch, by hand") {
   check_request(o.requests[0], 0, 2.4, 6.4);
   check_request(o.requests[1], 0, 2.4, 4.4);
   check_request(o.requests[2], 5.9, 7.1, 7.1);
-  // Nobody joins a batch that has begun, though there is a place.
+  // No request joins a batch that has begun, though a batch slot is free.
   const sim::scheduler roomy{.kind = sim::scheduling::static_batch, .max_sequences = 3};
   check_request(sim::simulate(three_requests(), roomy, seconds_of(0.5)).requests[2], 5.9, 7.1, 7.1);
-  // Prompts of a batch beyond the budget take several iterations, and nobody decodes before the last.
+  // Prefills of a batch beyond the budget take several iterations, and no sequence decodes before
+  // the last.
   const sim::load four{.jobs = {{8, 2}, {8, 2}, {8, 2}, {8, 2}}, .concurrency = 4};
   const sim::scheduler bounded{
       .kind = sim::scheduling::static_batch, .token_budget = 16, .max_sequences = 3};
@@ -130,7 +132,8 @@ TEST_CASE("simulator: a static batch, by hand") {
 }
 
 TEST_CASE("simulator: a cache that runs out evicts the newest, by hand") {
-  // 3 blocks of 16 tokens. In the third iteration A's 17th token needs a second block, and B has two.
+  // 3 blocks of 16 tokens. In the third iteration A's 17th token needs a second block, and B has
+  // two.
   const sim::load l{.jobs = {{15, 3}, {16, 3}}, .arrivals = {0, 0}};
   sim::scheduler s{.kv_blocks = 3, .swap_s_per_token = 0.01};
   // 0.0-4.1 A 15, B 16 | 4.1-5.1 A, B | 5.1-6.1 A | 6.1-8.9 B's 18 tokens again
@@ -139,7 +142,7 @@ TEST_CASE("simulator: a cache that runs out evicts the newest, by hand") {
   check_request(again.requests[1], 0, 4.1, 8.9);
   CHECK(again.requests[1].preemptions == 1);
   CHECK(again.during.preemptions == 1);
-  // Swapped: B's 17 tokens go out beside the third iteration and in beside the fourth.
+  // Swapped: B's 17 tokens go out during the third iteration and in during the fourth.
   s.evict = sim::eviction::swap;
   const outcome swapped = sim::simulate(l, s, seconds_of());
   check_request(swapped.requests[0], 0, 4.1, 6.27);
@@ -233,7 +236,7 @@ TEST_CASE("simulator: one at a time is the queue of Pollaczek and Khinchine", "[
   }
 }
 
-TEST_CASE("simulator: Little's law, no gap lost, and the same again from the same seed") {
+TEST_CASE("simulator: Little's law, no ITL lost, and the same again from the same seed") {
   for (const auto kind :
        {sim::scheduling::mixed, sim::scheduling::prefill_first, sim::scheduling::static_batch}) {
     for (const auto evict : {sim::eviction::recompute, sim::eviction::swap}) {
@@ -295,7 +298,9 @@ TEST_CASE("simulator: every token computed once, unless it was evicted") {
   }
 }
 
-TEST_CASE("simulator: lengths and gaps have the mean and the spread that they are asked for") {
+TEST_CASE(
+    "simulator: lengths and interarrival times have the mean and the coefficient of variation that "
+    "they are asked for") {
   random_numbers r(7);
   CHECK(near(sim::sample({4, 1, 2}).at(0.75), 3.0));
   const auto moments = [](const std::vector<double>& x) {

@@ -8,7 +8,7 @@ namespace unit_spec_json {
 
 namespace pm = perfmodel;
 
-/// Fields whose initial values are not their types' own.
+/// Fields with initial values other than their types' own.
 struct inner {
   double width = 7.0;
   bool on = true;

@@ -1,4 +1,5 @@
-// Speculation where a model runs: rounds from their passes, memory by hand, when it pays, and the tail.
+// Speculation where a model runs: rounds from their passes, memory by hand, when it pays, and the
+// tail.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -36,7 +37,7 @@ pm::service_load load(double concurrency, double output = 512) {
 
 }  // namespace
 
-TEST_CASE("speculation: a round is the passes of its drafter and one that checks all tokens") {
+TEST_CASE("speculation: a round is the steps of its drafter and one that verifies all tokens") {
   const auto d = on_h100(cat::llama_3_70b);
   for (const double batch : {1.0, 40.0}) {
     const auto step = [&](const pm::deployment& x, double tokens) {
@@ -137,7 +138,8 @@ TEST_CASE("speculation: pays less as the batch grows, and again as contexts do")
         0);
 }
 
-TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose tokens come together") {
+TEST_CASE(
+    "speculation: an unloaded request is a prefill and its rounds, with a round's tokens at once") {
   const auto d = on_h100(cat::llama_3_70b);
   const auto s = drafted_by(pm::drafter::lookup);
   const auto served = pm::serving(d, load(1), s, policy);
@@ -148,7 +150,7 @@ TEST_CASE("speculation: alone, a request is a prefill and its rounds, whose toke
   CHECK(near(served.e2e, served.ttft + 511.0 * round.per_token(), 1e-9));
   CHECK(near(served.output_rate.value(), 512 / served.e2e.value(), 1e-9));
   CHECK(near(served.itl_distribution.mean(), served.itl, 1e-9));
-  // Of ten tokens that are sent together, nine come in nine E-ths of a round.
+  // Nine of ten tokens in one stream chunk come in nine E-ths of a round.
   auto ten = load(1);
   ten.stream_interval = 10;
   CHECK(near(pm::serving(d, ten, s, policy).ttft, served.ttft + 9.0 * round.per_token(), 1e-9));

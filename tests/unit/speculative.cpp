@@ -33,7 +33,7 @@ TEST_CASE("acceptance and draft length out of range name their field") {
                     ContainsSubstring("later_acceptance is 1.5"));
 }
 
-TEST_CASE("runs of copies name the count that is wrong") {
+TEST_CASE("runs of accepted tokens name the count that is wrong") {
   const auto of = [](std::vector<double> counts, int k) {
     return pm::emitted_tokens_of_runs(std::span<const double>(counts), k);
   };
@@ -43,7 +43,7 @@ TEST_CASE("runs of copies name the count that is wrong") {
   CHECK_THROWS_AS(of({1.0, 1.0}, 0), pm::error);
 }
 
-TEST_CASE("a draft slower than its target pays at no acceptance, and that is an answer") {
+TEST_CASE("a draft slower than its target pays at no acceptance, and that is a result") {
   const auto e = pm::speculate(0.8, 4, 1.2);
   CHECK_FALSE(e.feasible);
   CHECK(e.break_even_acceptance == 1.0);
@@ -52,7 +52,7 @@ TEST_CASE("a draft slower than its target pays at no acceptance, and that is an 
 }
 
 TEST_CASE(
-    "positions: equal ones give the geometric law, and the whole answer agrees with its parts") {
+    "positions: equal ones give the geometric law, and the whole result agrees with its parts") {
   const std::vector<double> equal(7, 0.7);
   const auto by_position = pm::speculate(std::span<const double>(equal), 0.05);
   const auto geometric = pm::speculate(0.7, 7, 0.05);

@@ -95,7 +95,7 @@ TEST_CASE(
   CHECK(e.limiter == pm::limiter::compute);
 }
 
-TEST_CASE("step: a pipeline's token passes every stage, on a part of the batch") {
+TEST_CASE("step: a pipeline's token crosses every stage, on a part of the batch") {
   const auto whole = pm::demand_of_step(llama(4), {.batch = 8, .context = 1024});
   const auto piped = pm::demand_of_step(llama(4, 2), {.batch = 16, .context = 1024});
   CHECK(near(piped.weights, whole.weights));  // all stages one after the other, at batch 16 / 2
@@ -116,7 +116,7 @@ TEST_CASE(
   CHECK(near(expert_bytes(d, {.batch = 1, .context = 1000}), 58 * one_expert));
 }
 
-TEST_CASE("step: a prompt is one group's work; eight prompts are one for each") {
+TEST_CASE("step: a prefill is one group's work; eight prefills are one for each") {
   const auto d = deepseek(1, 8, 8);
   const auto one = pm::demand_of_step(d, {.prefill_tokens = 1000});
   const auto eight = pm::demand_of_step(d, {.prefill_tokens = 8000, .prefill_sequences = 8});
@@ -128,10 +128,10 @@ TEST_CASE("step: a prompt is one group's work; eight prompts are one for each") 
 }
 
 TEST_CASE(
-    "step: a mean over passes reads the experts of each kind of pass, not of the mean of their "
-    "tokens") {
+    "step: a mean over engine steps reads the experts of each kind of step, not of the mean of "
+    "their tokens") {
   const auto d = deepseek(8, 1, 8);
-  // One pass in 10 takes a prompt of 2000 tokens beside the 4 sequences.
+  // One step in 10 takes a prompt of 2000 tokens in addition to the 4 sequences.
   const pm::iteration mean{
       .batch = 4, .context = 1000, .prefill_tokens = 200, .prefill_sequences = 0.1, .steady = true};
   CHECK(near(expert_bytes(d, mean), 58 * (0.9 * touched(4) + 0.1 * touched(2004)) / 8 * one_expert,
@@ -163,7 +163,8 @@ TEST_CASE("step: dispatch sends a token to a rank once, and combine brings it ba
 }
 
 TEST_CASE("step: ranks wait for each other twice a layer, whatever they exchange") {
-  // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds of experts.
+  // An all-reduce after each of 61 mixers and feed-forwards; dispatch and combine around 58 kinds
+  // of experts.
   const auto waits = [](int tensor, int data) {
     return pm::detail::collectives_of_step(deepseek(tensor, data, 8));
   };
@@ -190,7 +191,7 @@ TEST_CASE("step: a host is waited for at each stage, other ranks at each collect
   CHECK(near(longer.value(), 2 * 8e-3 + 160 * 5e-6, 1e-9));
 }
 
-TEST_CASE("step: what a pass has none of is no term of it") {
+TEST_CASE("step: absent operators are no terms") {
   const pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   const pm::iteration i{.batch = 4, .context = 100};
   CHECK(pm::step_bound(d, i).terms.find("communication") == nullptr);
@@ -200,7 +201,7 @@ TEST_CASE("step: what a pass has none of is no term of it") {
   CHECK(e.terms.find("attention") != nullptr);
 }
 
-TEST_CASE("step: the demand of a pass is that of its operators, as often as they run") {
+TEST_CASE("step: the demand of a step is that of its operators, as often as they run") {
   const pm::deployment d = deepseek(8, 1, 8);
   const pm::iteration i{.batch = 16, .context = 500, .prefill_tokens = 100};
   double weights = 0, cache = 0, matrix = 0, vector = 0, launches = 0;
@@ -236,7 +237,7 @@ TEST_CASE("step: a stage hands its rows to the next, over the host's link where 
 }
 
 TEST_CASE(
-    "step: the vector units can be what limits, and bound nothing where nobody states their rate") {
+    "step: the vector units can be the limiter, and bound nothing where their rate is not stated") {
   pm::deployment d{.device = cat::h100_sxm, .model = cat::llama_3_8b};
   d.device.vector = {};
   const auto without = pm::step_bound(d, {.batch = 64, .context = 10});
@@ -248,7 +249,7 @@ TEST_CASE(
   CHECK(slow.time > without.time);
 }
 
-TEST_CASE("step: what cannot be says why, or is refused") {
+TEST_CASE("step: an infeasible step has a reason, or is refused") {
   CHECK(refusal([] { (void)pm::step_bound(llama(8), {}); }) ==
         "PM-E010: batch + prefill_tokens is 0; allowed: 1 or more");
   CHECK(refusal([] { (void)pm::step_bound(llama(8), {.batch = -1, .context = 10}); }) ==
@@ -279,8 +280,9 @@ TEST_CASE("step: efficiencies only make it slower, and are checked") {
         }).starts_with("PM-E010: memory_efficiency is 1.5"));
 }
 
-TEST_CASE("step: the memory of a mixed pass is its sequences' at their context and its prompt's") {
-  // 32 x 4096 + 65,536 tokens of 40,960 bytes beside 1/8 of the matrices and all norms: 25.7 GB.
+TEST_CASE("step: the memory of a mixed step is its sequences' at their context and its prefill's") {
+  // 32 x 4096 + 65,536 tokens of 40,960 bytes in addition to 1/8 of the matrices and all norms:
+  // 25.7 GB.
   const pm::iteration mixed{.batch = 32, .context = 4096, .prefill_tokens = 65536};
   CHECK(pm::step_bound(llama(8), mixed).feasible.feasible);
   const double weights = 2 * ((80 * llama_layer + 2 * llama_head) / 8 + 161 * 8192.0);

@@ -92,7 +92,7 @@ TEST_CASE("long times print in seconds and hours, and never in ks or Ms") {
   CHECK(to_string(2000.0 * pm::byte / pm::second) == "2 kB/s");
 }
 
-TEST_CASE("products of units print their symbols") {
+TEST_CASE("multiplied units print their symbols") {
   CHECK(to_string(1_s * 1_s) == "1 s*s");
   CHECK(to_string(1.0 / (2_ms)) == "500/s");
   CHECK(to_string(6e9 * pm::flop / pm::token) == "6 GFLOP/tok");

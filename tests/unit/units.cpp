@@ -18,7 +18,7 @@ namespace pm = perfmodel;
 using namespace perfmodel::literals;
 using perfmodel_test::near;
 
-TEST_CASE("integers beside quantities do not divide as integers") {
+TEST_CASE("integers with quantities do not divide as integers") {
   CHECK(near(7 * pm::GB / 2, 3.5_GB));
   CHECK(near(1 * pm::GB / (4 * pm::GB), 0.25));
   CHECK(near(3 / (2_s), 1.5 * pm::Hz));

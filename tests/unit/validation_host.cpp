@@ -103,7 +103,7 @@ TEST_CASE("the shares of a working set add up, and lie where it fits") {
 
 TEST_CASE("times of streams and products by hand") {
   const pv::host_machine h = a_machine();
-  // 16,000 bytes in L1: 8,000 loaded at 200 GB/s (40 ns) beside 8,000 stored at 100 GB/s (80 ns).
+  // 16,000 bytes in L1: 8,000 loaded at 200 GB/s (40 ns) and 8,000 stored at 100 GB/s (80 ns).
   const auto half = bytes<>::from_value(8000.0);
   CHECK(pv::stream_time(h, half, half, half + half, false).value() == Approx(100e-9));
   // Cold: 20 + 400 + 1,600 ns.

@@ -273,7 +273,7 @@ std::string alternatives_text(const planned& p) {
     std::string choice = choice_text(all[i]);
     while (i + 1 < all.size() && all[i + 1].by == all[i].by && all[i + 1].point &&
            within_one_percent(cost_of(p, *all[i + 1].point), cost)) {
-      choice += cat(", ", choice_text(all[++i]));
+      choice += cat(" or ", choice_text(all[++i]));
     }
     const bool engine = std::string_view(all[i].by) == "engine";
     if (engine) choice += cat(" (", point.precision.name.view(), ")");

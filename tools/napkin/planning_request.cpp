@@ -34,9 +34,8 @@ std::vector<key> plan_target_keys() {
                  "percentile of end-to-end latency for the target --e2e; default: the mean"),
       time_limit(
           "longest_wait",
-          "maximum mean queueing time of requests; default without --gpus and --ttft: "
-          "ttft: 1 s, with at most 1 % of requests queued for KV memory or a running-request "
-          "slot")
+          "maximum mean queueing time of requests; without --gpus and --ttft the default is 1 s, "
+          "with at most 1 % of requests queued for KV memory or a running-request slot")
           .otherwise("60")};
 }
 

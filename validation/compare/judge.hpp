@@ -1,5 +1,5 @@
-// What is said of recordings and their comparisons: what is broken, what is no number, and what is as
-// near as it is meant to be.
+// Judges recordings and their comparisons: broken files, values that are not numbers, and errors
+// within or beyond the tolerance.
 #pragma once
 
 #include <map>
@@ -29,8 +29,8 @@ bool on_host(const std::vector<const comparison*>& rows);
 /// Whether a stated tolerance, or bound <= measured, is broken; what is broken, one a line.
 std::vector<std::string> broken(const std::vector<compared_recording>& all);
 
-/// What the programs recorded as failed, and samples at a lowered clock, one a line. Neither is read
-/// as a number.
+/// Parts that the programs recorded as failed, and samples at a lowered clock, one a line. Neither
+/// counts as a measurement.
 std::vector<std::string> not_measured(const std::vector<compared_recording>& all);
 
 /// Median error and 90th percentile of each quantity measured on a GPU, against 5 % and 15 %; a

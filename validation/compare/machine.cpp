@@ -36,8 +36,8 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   const bool cpu = d.kind == "cpu";
   if (cpu) m.host = host_of(d, all);
   if (d.accelerator.empty() && !cpu) return m;
-  // Little's law wants the latency of DRAM, and how much single loads differ: of the largest working
-  // set that was chased.
+  // Little's law needs the latency of DRAM and the deviation of single loads: both from the largest
+  // working set that was chased.
   const auto chased = [&](std::string_view quantity, double largest, auto&& accept) {
     duration<> out{};
     for (const recorded& r : all) {

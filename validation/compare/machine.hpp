@@ -17,8 +17,8 @@ struct host_fit;
 struct machine {
   device_description described{};
   perfmodel::accelerator device{};
-  /// This machine at its highest clock and with the bandwidth of its pins, where those say more than
-  /// the data sheet: what nothing measured may be quicker than.
+  /// This machine at its highest clock and with its memory's pin bandwidth, where these exceed the
+  /// data sheet. No measurement may be faster than its bound.
   perfmodel::accelerator fastest{};
   bool known = false;        ///< in the catalogue
   bool own_profile = false;  ///< fitted to this machine; else its relative's, by default rules

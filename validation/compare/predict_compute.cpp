@@ -9,9 +9,9 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// Rows of an mma instruction. Where the matrix units take more at once, mma reaches a part of their
-/// peak. Source: assumed; 62.9 % is commonly quoted from Luo et al., Benchmarking and Dissecting the
-/// Nvidia Hopper GPU Architecture, 2024, arXiv 2402.13499; the passage was not read.
+/// Rows of an mma instruction. On GPUs with taller tensor-core tiles mma reaches a part of the
+/// peak. Source: assumed; 62.9 % is commonly quoted from Luo et al., Benchmarking and Dissecting
+/// the Nvidia Hopper GPU Architecture, 2024, arXiv 2402.13499; the passage was not read.
 constexpr double rows_of_mma = 16.0;
 constexpr double mma_share = 0.629;
 

@@ -74,8 +74,8 @@ prediction predict_elapsed_cycles(const question& q) {
   return p;
 }
 
-/// Where there are fewer thread blocks than SMs, the SMs that have one are as busy as before and
-/// the mean over all grows with the blocks: from the least batch to this one.
+/// With fewer thread blocks than SMs, an SM that has a block is as busy as before, so the mean over
+/// all SMs grows in proportion to the blocks, from the least batch to this one.
 prediction predict_active_cycles(const question& q) {
   prediction p = named(q);
   const transformer* model = nullptr;

@@ -1,5 +1,5 @@
-// Measurements that others published (the layout of the folder is that of its README), beside what
-// this library says of them. Every function answers with nothing where its table is not there.
+// Published measurements compared with this library's predictions (the folder's layout is in its
+// README). A function returns nothing where its table is missing.
 #pragma once
 
 #include <functional>

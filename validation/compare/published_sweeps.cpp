@@ -79,7 +79,8 @@ void add_reads(std::vector<comparison>& out) {
   }
 }
 
-/// Lanes whose words lie in one of the 32 banks of 4 bytes take turns; a double is two words.
+/// Lanes with different words in the same one of the 32 banks of 4 bytes are served one after the
+/// other; a double is two words.
 void add_strides(std::vector<comparison>& out) {
   for (const strided& s : strides) {
     for (const bool wide : {false, true}) {

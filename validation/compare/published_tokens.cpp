@@ -16,8 +16,8 @@ constexpr const char* one_acceptance = "tokens per round, one acceptance rate";
 constexpr const char* two_acceptances = "tokens per round, first and later acceptance rates";
 constexpr const char* runs = "tokens per round, runs of copied tokens";
 
-/// Leviathan et al. 2023, table 4: the law with their acceptance, draft length and cost, beside the
-/// speed-up they expect and the one they measured.
+/// Leviathan et al. 2023, table 4: their acceptance rate, draft length and cost put into the law,
+/// against the speed-up they expect and the one they measured.
 std::vector<comparison> leviathan(const std::string& folder) {
   std::vector<comparison> out;
   for (const auto& r : published::rows_of(folder, "leviathan_table4.csv")) {
@@ -41,8 +41,9 @@ std::vector<comparison> leviathan(const std::string& folder) {
   return out;
 }
 
-/// Tokens per pass as rounds of drafts gave them, beside three laws: one acceptance for all positions; the
-/// first position's and one of all later ones, fitted on the other text; runs of copies.
+/// Tokens emitted per verification step in recorded speculation rounds, against three laws: one
+/// acceptance rate for all positions; one for the first position and one for all later ones, fitted
+/// on the other text; runs of repeated text.
 std::vector<comparison> traced_tokens(const std::string& folder) {
   std::vector<comparison> out;
   const std::vector<published::traced_speculation> all = published::traces_of_speculation(folder);

@@ -124,7 +124,7 @@ picture roofline_picture(const std::string& device, const std::vector<seen>& poi
   return p;
 }
 
-/// A point of a curve: which curve, its x, and y as `scale` / time, or as the time in ns where scale
+/// A point of a curve: which curve, its x, and its y: `scale` / time, or the time in ns where scale
 /// is 0.
 struct drawn {
   std::string key;

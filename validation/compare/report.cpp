@@ -14,10 +14,10 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// `borrowed`: predicted by a transferred profile (source GPU).
-std::string allowed_text(const tolerance* t, bool borrowed = false) {
+/// `by_transfer`: the prediction is from a transferred profile, fitted on another GPU.
+std::string allowed_text(const tolerance* t, bool by_transfer = false) {
   if (t == nullptr || t->median == 0.0) return "not judged";
-  if (borrowed) return "not judged: transferred profile";
+  if (by_transfer) return "not judged: transferred profile";
   const int digits = t->median < 0.01 ? 1 : 0;
   return cat(fixed(100.0 * t->median, digits), " % / ", fixed(100.0 * t->p90, digits), " %");
 }

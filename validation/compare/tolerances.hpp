@@ -6,8 +6,9 @@
 
 namespace perfmodel::validation {
 
-/// Tolerance of |predicted / measured - 1| over the points of one quantity on one device. 0: reported and not
-/// judged, for the reason given. The goal for a calibrated operator is 5 % and 15 %.
+/// Tolerance of |predicted / measured - 1| over the points of one quantity on one device. 0:
+/// reported and not judged, for the reason given. The goal for a calibrated operator is 5 % and 15
+/// %.
 struct tolerance {
   std::string_view quantity;
   double median, p90;
@@ -56,7 +57,7 @@ inline constexpr std::array tolerances{
 };
 
 /// Tolerances on a CPU, over the points that its model was not fitted to. A CPU is shared with
-/// whatever else runs on the machine, so that single points stray.
+/// other processes, so that single points have large errors.
 inline constexpr std::array host_tolerances{
     tolerance{"stream_time", 0.15, 0.60, "held-out sizes and a held-out kernel"},
     tolerance{"gemm_time", 0.15, 0.60, "held-out shapes"},

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-// --- blocks, warps and threads --------------------------------------------------------------------
+// --- blocks, warps and threads -------------------------------------------------------------------
 
 namespace emulator {
 namespace {
@@ -82,7 +82,7 @@ void enter() {
   _longjmp(scheduler, 1);
 }
 
-/// Lets go those whose barrier is complete; says whether any was.
+/// Releases the threads that wait at a complete barrier; returns whether there was one.
 bool release(std::size_t n) {
   bool any = false;
   for (std::size_t w = 0; w * 32 < n; ++w) {
@@ -206,7 +206,7 @@ long long clock64() {
   return std::chrono::steady_clock::now().time_since_epoch().count();
 }
 
-// --- the runtime's functions that the programs call -----------------------------------------------
+// --- the runtime's functions that the programs call ----------------------------------------------
 
 namespace {
 

@@ -1,7 +1,7 @@
-// A CPU that behaves as a CUDA device does, slowly: the programs of validation/kernels run on it, so
-// that their kernels, their checks and their faults are tried where there is no GPU. It says nothing
-// of time. A block's threads are fibers that run one after the other, each up to its next barrier;
-// so a missing barrier shows, every time. Blocks run one after the other, streams at once.
+// A CPU that behaves as a CUDA device does, slowly: the programs of validation/kernels run on it,
+// so that their kernels, checks and error paths are tested without a GPU. It measures no time. The
+// threads of a block are fibers that run one after the other, each up to its next barrier; so a
+// missing barrier shows, every time. Blocks run one after the other, streams at once.
 //
 // Included before everything else (-include), over the toolkit's own headers. What it leaves out:
 // races between blocks, asynchrony of streams, textures, cooperative launches, clusters.
@@ -68,7 +68,7 @@ struct slot {
 slot* warp_slots();
 unsigned live_lanes();
 
-/// A thread's asynchronous copies of 16 bytes: those not yet in a group, and the groups.
+/// A thread's cp.async transfers of 16 bytes: those not yet committed to a group, and the groups.
 struct copy {
   void* to;
   const void* from;  ///< null: zeros

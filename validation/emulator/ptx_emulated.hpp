@@ -43,7 +43,7 @@ void product(float (&d)[4], const std::uint32_t (&a)[4], const std::uint32_t (&b
       const int row = lane / 4 + (i >= 2 ? 8 : 0), column = lane % 4 * 2 + i % 2;
       double sum = 0;
       for (int j = 0; j < k; ++j) {
-        // The lane and the place in it that hold a[row][j]: four lanes share a row, Each values at a
+        // The lane that holds a[row][j], and the register: four lanes share a row, Each values at a
         // time; the second half of k is in registers 2 and 3, rows from 8 on in 1 and 3.
         const int within = j % (4 * Each), half = j / (4 * Each);
         const fragments fa = of(static_cast<unsigned>(row % 8 * 4 + within / Each));

@@ -23,7 +23,7 @@ bool of_name(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_' || c == ':';
 }
 
-/// Where the callee that ends before `end` begins: a name, perhaps with template arguments.
+/// Position of the callee's name, perhaps with template arguments, that ends before `end`.
 std::size_t callee_begin(const std::string& text, std::size_t end) {
   std::size_t at = end;
   while (at > 0 && std::isspace(static_cast<unsigned char>(text[at - 1])) != 0) --at;

@@ -31,9 +31,9 @@ struct host_fit {
   accelerator ceiling() const;
 };
 
-/// Whether the fit sees a point: streams that read, write or copy, two sizes of three; products
-/// of weights with an n of 256, 2048 or 8192, or 1024 with k = 1024; one chase; each task alone. The
-/// others are held out.
+/// Whether the fit sees a point. It sees streams that read, write or copy, at two sizes of three;
+/// GEMMs with n of 256, 2048 or 8192, or with n = 1024 and k = 1024; one chase; each task alone.
+/// The others are held out.
 bool fitted_to(const point& p);
 
 /// Errors: perfmodel::error (unidentifiable) where a kind of point is missing or too few.

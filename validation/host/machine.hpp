@@ -100,7 +100,8 @@ inline device_description describe_host() {
   return d;
 }
 
-/// Size of the largest cache; where nothing is known, 32 MiB, so that "beyond the cache" is still large.
+/// Size of the largest cache. Where it is unknown, 32 MiB, so that "beyond the cache" is still
+/// large.
 inline double last_cache_bytes(const device_description& d) {
   return d.caches.empty() ? 32.0 * 1024.0 * 1024.0 : d.caches.back().bytes;
 }

@@ -1,14 +1,15 @@
-// Arithmetic peaks: how many operations a second, with operands at hand.
+// Arithmetic peaks: operations per second with operands in registers or shared memory.
 //
 // Measures: chains of FMAs in FP32 and FP64 on the CUDA cores; tensor cores by mma.sync in bf16 and
 //   fp8 with operands in registers, by wgmma with operands in shared memory (Hopper), and through
-//   cuBLASLt on large products.
-// How: every thread or warp keeps several independent sums, so that no chain waits for itself; every
-//   SM is full. Tensor operands are random: a chip works harder, and clocks lower, than on zeros. From
-//   Hopper on, mma.sync reaches only part of the peak, which belongs to the warp-group instructions
-//   that cuBLASLt uses; all are recorded. In fp8 it is measured where the machine code has it: an
-//   architecture that emulates it would show a rate of additions.
-// Tests: peak = SMs x FLOP per clock x clock, per format; what a kernel reaches of it; the power limit.
+//   cuBLASLt on large GEMMs.
+// How: every thread or warp keeps several independent accumulators, so that no dependent chain
+//   stalls; every SM is full. Tensor operands are random: a chip draws more power, and clocks
+//   lower, than on zeros. From Hopper on, mma.sync reaches only part of the peak; the peak is that
+//   of wgmma, which cuBLASLt uses; all are recorded. fp8 is measured only where the machine code
+//   has it: on an architecture that emulates it the figure would be a rate of additions.
+// Tests: peak = SMs x FLOP per clock x clock, per format; the share that a kernel reaches; the
+//   power limit.
 #include <cmath>
 #include <cstdint>
 #include <cstring>
@@ -24,7 +25,7 @@ namespace pv = perfmodel::validation;
 
 namespace {
 
-// --- CUDA cores -----------------------------------------------------------------------------------
+// --- CUDA cores ----------------------------------------------------------------------------------
 
 constexpr int chains = 8;
 constexpr int fma_threads = 256;
@@ -92,9 +93,9 @@ void measure_fma(const pv::session& s, pv::recording& r, const char* unit, const
          samples});
 }
 
-// --- tensor cores, operands in registers ----------------------------------------------------------
+// --- tensor cores, operands in registers ---------------------------------------------------------
 
-constexpr int sums = 8;  ///< independent products of a warp
+constexpr int sums = 8;  ///< independent accumulator tiles per warp
 constexpr int mma_threads = 256;
 
 struct operands {
@@ -200,7 +201,7 @@ void measure_mma(const pv::session& s, pv::recording& r, const char* format) {
          samples});
 }
 
-// --- tensor cores through cuBLASLt ----------------------------------------------------------------
+// --- tensor cores through cuBLASLt ---------------------------------------------------------------
 
 #if PERFMODEL_HAS_CUBLASLT
 template <class T>

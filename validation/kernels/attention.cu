@@ -1,13 +1,13 @@
 // Attention: what materialising the scores costs, and decode over splits of the context.
 //
-// Measures: causal prefill of one sequence, 512 to 8192 tokens, (a) unfused: scores by cuBLASLt to
-//   memory, a softmax over them, a product with the values, each of them one launch for all heads (the
-//   queries of the heads that share keys are rows of one matrix), as a framework without a fused
-//   kernel does; (b) one kernel with an online softmax over tiles in shared memory, by tensor cores:
-//   mma.sync, and on Hopper wgmma with tiles by the copy engine as well.
-//   And decode, one query a sequence, with the context in 1 to 64 splits.
-// How: bf16, fp32 sums; prefill in a graph on one set of operands, which is small against its own
-//   arithmetic; decode rotates through copies of its cache beyond five L2s.
+// Measures: causal prefill of one sequence, 512 to 8192 tokens, (a) unfused, as a framework without
+//   a fused kernel does: scores by cuBLASLt to memory, a softmax over them, a GEMM with the values,
+//   each of them one launch for all heads (the queries of the heads that share keys are rows of one
+//   matrix); (b) one kernel with an online softmax over tiles in shared memory, by tensor cores:
+//   mma.sync, and on Hopper also wgmma with tiles loaded by TMA. And decode, one query a sequence,
+//   with the context in 1 to 64 splits.
+// How: bf16, fp32 sums; prefill in a CUDA graph on one set of operands, which is small against its
+//   own arithmetic; decode rotates through KV-cache buffers larger than five L2s in all.
 // Tests: attention demands (O(S^2) bytes against O(S)), calibrated_attention, and how many splits a
 //   decode needs to fill the SMs.
 #include <cmath>
@@ -27,7 +27,7 @@ constexpr int head_dim = 128, group = 4;
 constexpr float log2_e = 1.44269504F;
 constexpr int softmax_threads = 256;
 
-// --- unfused --------------------------------------------------------------------------------------
+// --- unfused -------------------------------------------------------------------------------------
 
 /// One block a row of scores: p = exp(s - max) / sum over the keys that the row may see, 0 beyond.
 template <bool Barrier>
@@ -75,7 +75,7 @@ __global__ void transpose_values_kernel(const bf16* values, bf16* transposed, in
 }
 #endif
 
-// --- operands -------------------------------------------------------------------------------------
+// --- operands ------------------------------------------------------------------------------------
 
 struct size {
   int tokens, kv_heads;
@@ -130,7 +130,7 @@ void reference_row(const size& is, int head, int token, bool drop_term, std::vec
   }
 }
 
-// --- prefill --------------------------------------------------------------------------------------
+// --- prefill -------------------------------------------------------------------------------------
 
 /// All heads at once, each with queries and results of its own, one head's after the other's.
 pv::prefill_attention_shape prefill_shape(const operands& o, const pv::session& s) {
@@ -250,11 +250,11 @@ void measure_prefill(const pv::session& s, pv::recording& r, const size& is) {
 #endif
 }
 
-// --- prefill by Hopper's own instructions ---------------------------------------------------------
+// --- prefill by Hopper's own instructions --------------------------------------------------------
 
 #ifndef PERFMODEL_EMULATED
-/// A chunk behind `past` positions, token by token as a step has it, in a cache whose unused rows are
-/// NaN: every element as the other kernel computes it.
+/// Checks a prefill chunk after `past` cached positions, in a cache with NaN in all unused rows:
+/// every element equals the other kernel's.
 void check_hopper(const pv::session& s, pv::recording& r, int tokens, int past) {
   constexpr int kv_heads = 2, heads = kv_heads * group;
   const int all = past + tokens, capacity = all + 37;
@@ -319,7 +319,7 @@ void measure_hopper(const pv::session& s, pv::recording& r, const std::vector<si
 }
 #endif
 
-// --- decode ---------------------------------------------------------------------------------------
+// --- decode --------------------------------------------------------------------------------------
 
 struct decode_size {
   int batch, context, kv_heads;

@@ -722,10 +722,10 @@ void check_step(const pv::session& s, pv::recording& r, const broken& b, const m
           pv::relative_error<bf16>(d.logits.download(), ref.logits()), step_tolerance);
 }
 
-/// What the last layer and the vocabulary product of the step that ran last left behind, at the
-/// size that is timed. Of the last row that decodes and of the prompt's last token: the cache's new
-/// entry and the attention of the last KV head, SiLU x up, some of the down product; of the last
-/// row the norm and some logits. Each from what the one before it left.
+/// Checks the results of the last layer and of the LM head in the step that ran last, at the timed
+/// size. For the last decode row and the prompt's last token: the new KV-cache entry, the attention
+/// of the last KV head, SiLU x up, some of the down projection. For the last row: the norm and some
+/// logits. Each is recomputed from its recorded input.
 void check_last_layer(pv::recording& r, const decoder& d, const step_shape& is) {
   const model_shape& m = d.of.shape;
   const auto hidden = static_cast<std::size_t>(m.hidden),
@@ -847,8 +847,8 @@ void record_step(const pv::session& s, pv::recording& r, decoder& d, const step_
   const double written =
       layers * kv_row * is.tokens() + 2.0 * static_cast<double>(is.logit_rows()) * m.vocabulary;
   for (const bool graph : {false, true}) {
-    // A mixed step is heavy enough for the power cap: each way to launch it starts from the clock that a
-    // light load leaves, not from that of the measurement before it.
+    // A mixed step can reach the power cap: each way to launch it starts from the clock under a
+    // light load, not from that of the measurement before it.
     if (is.prefill_tokens > 0 && !s.reduced) pv::spin(s.stream, s.sms(), 0.2);
     const auto samples = graph ? pv::time_in_graph(s.stream, s.plan, once)
                                : pv::time_in_stream(s.stream, s.plan, once);
@@ -894,7 +894,7 @@ void measure(const pv::session& s, pv::recording& r) {
     // Mixed steps, which heat the device most, last.
     for (const int batch : {8, 32, 64}) steps.push_back({batch, 4096, 512});
   }
-  // Memory of a step's own buffers and workspaces, in addition to the weights. Never above 60 GB in all.
+  // Bytes of a step's own buffers and workspaces, in addition to the weights. At most 60 GB in all.
   const std::size_t taken = 2 * shape.values() + (s.reduced ? 0U : std::size_t{2} << 30U);
   const std::size_t ours = (std::min)(s.free_bytes(), std::size_t{60} * 1000000000U);
   const std::size_t budget = ours - (std::min)(ours, taken);

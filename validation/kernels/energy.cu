@@ -1,15 +1,15 @@
-// Energy: joules, watts and the SM clock while the device idles, copies and reads memory, multiplies
-// and adds on its CUDA cores, and multiplies matrices in bf16 and fp8 on its tensor cores.
+// Energy: joules, watts and the SM clock of a device under six loads: idle, a memory copy, memory
+// reads, FMAs on its CUDA cores, GEMMs in bf16 and in fp8 on its tensor cores.
 //
-// Measures: for each of the six loads, after a start of 0.4 s, over 1.5 s: NVML's energy counter and
-//   its power, the SM clock as the SMs count it (method: counted) and as NVML says it (method: nvml),
-//   and why the clock was lower than it could be. Nothing is set.
-// How: two batches of launches are always under way while the host reads NVML every few
+// Measures: for each of the six loads, after a warm-up of 0.4 s, over 1.5 s: NVML's energy counter
+//   and its power, the SM clock from cycle counters (method: counted) and from NVML (method: nvml),
+//   and the throttle reasons. No setting is changed.
+// How: two batches of launches are always in flight while the host reads NVML every few
 //   milliseconds. The counter moves in steps, so energy is taken from step to step; `flop`,
 //   `bytes_read` and `bytes_written` are the load's rates times those seconds. NVML's power is an
-//   average over the last second on most GPUs, so it is read once the load is older than that. A
-//   kernel of some microseconds after each batch reads every SM's cycle counter; the clock of a batch is
-//   the cycles between two of these reads over the time between their events.
+//   average over the last second on most GPUs, so it is read once the load has run longer than
+//   that. A kernel of some microseconds after each batch reads every SM's cycle counter; the clock
+//   of a batch is the cycles between two of these reads over the time between their events.
 // Tests: energy = static power x time + bytes x J/byte + flop x J/flop; the clock under load.
 #include <bit>
 #include <chrono>
@@ -382,7 +382,7 @@ void measure_load(const pv::session& s, pv::recording& r, const work& load) {
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  // Memory beyond eight L2s, threads for every SM, a product of 1.1 TFLOP.
+  // Buffers larger than eight L2s, threads for every SM, a GEMM of 1.1 TFLOP.
   const std::size_t bytes =
       s.reduced ? 100000 : (std::max)(8 * s.l2_bytes(), std::size_t{256} << 20U);
   stream_work stream(s, bytes / 16);

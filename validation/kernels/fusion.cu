@@ -1,13 +1,13 @@
-// Fusion: chains of element-wise operations, one kernel each against one for all.
+// Fusion: chains of element-wise operations, one kernel per operation against one fused kernel.
 //
-// Measures: bias + GELU (y = gelu(x + b)) as two kernels with an array between them, and as one; and
-//   LayerNorm as four kernels (mean, variance, normalise, scale and shift) and as one that keeps its
-//   row in registers. bf16 in memory, fp32 in registers.
-// How: 16-byte loads and stores; the arrays rotate through copies beyond five L2s, so that x comes from
-//   DRAM. What the kernels of an unfused chain read again may come from the L2, unless an array is
-//   larger than four of them: cache is warm, and `compulsory_bytes`, x read and y written once, are
-//   all that surely moves to or from DRAM. `bytes_read` and `bytes_written` are what the kernels ask for,
-//   `lane_instructions` what their threads execute together.
+// Measures: bias + GELU (y = gelu(x + b)) as two kernels with an array between them, and as one;
+//   and LayerNorm as four kernels (mean, variance, normalise, scale and shift) and as one that
+//   keeps its row in registers. bf16 in memory, fp32 in registers.
+// How: 16-byte loads and stores; the arrays rotate through buffers larger than five L2s in all, so
+//   that x comes from DRAM. The later kernels of an unfused chain may read from the L2, unless an
+//   array is larger than four L2s: then cache is warm, and `compulsory_bytes`, x read and y written
+//   once, is the traffic that surely reaches DRAM. `bytes_read` and `bytes_written` are the bytes
+//   that the kernels request, `lane_instructions` the instructions that all their threads execute.
 // Tests: fusion.hpp: traffic and launches that fusing removes.
 #include <cmath>
 #include <cstdint>
@@ -29,8 +29,8 @@ __host__ __device__ inline float gelu(float v) {
   return 0.5F * v * (1.0F + erff(v * 0.70710678F));
 }
 
-/// Eight values a thread, and a row of the grid for each of the array (65,535 at most): nothing is divided to
-/// find a value's column.
+/// Column of this thread's eight values. The grid has a row for each row of the array (65,535 at
+/// most), so that no thread divides to find its column.
 __device__ inline int column_of_thread() {
   return (static_cast<int>(blockIdx.x) * threads + static_cast<int>(threadIdx.x)) * 8;
 }
@@ -38,7 +38,7 @@ __device__ inline std::size_t row_start(int columns) {
   return static_cast<std::size_t>(blockIdx.y) * static_cast<std::size_t>(columns);
 }
 
-// --- bias and GELU --------------------------------------------------------------------------------
+// --- bias and GELU -------------------------------------------------------------------------------
 
 enum class part { bias, gelu, both };
 
@@ -60,7 +60,7 @@ __global__ void __launch_bounds__(threads)
   pv::store8(y + i, pv::narrow8(v));
 }
 
-// --- LayerNorm ------------------------------------------------------------------------------------
+// --- LayerNorm -----------------------------------------------------------------------------------
 
 /// The sum over a block, in every thread. Ends with the barrier that lets `partial` be used again.
 template <bool Barrier>
@@ -76,7 +76,7 @@ __device__ float block_sum(float v, float* partial) {
   return sum;
 }
 
-/// One block a row: sum over the row of (x - shift)^power, times `share`, which is one over the columns.
+/// One block per row: sum over the row of (x - shift)^power, times `share`, one over the columns.
 template <int Power>
 __global__ void __launch_bounds__(threads)
     moment_kernel(const bf16* __restrict__ x, const float* __restrict__ shift,
@@ -171,7 +171,7 @@ __global__ void __launch_bounds__(threads)
   }
 }
 
-// --- the chains -----------------------------------------------------------------------------------
+// --- the chains ----------------------------------------------------------------------------------
 
 struct chain {
   int rows, columns;
@@ -327,8 +327,8 @@ void check(const pv::session& s, pv::recording& r, chain_kind kind, const chain&
   }
 }
 
-/// Machine instructions a value, of the kernels of a chain together. Of the moments, which have loops and whose
-/// threads end with the sum over a block (some 60), nothing holds the figures.
+/// Machine instructions per value, summed over the kernels of a chain. For the moments no test
+/// checks the figures: they have loops, and their threads end with a sum over the block (some 60).
 double instructions_a_value(chain_kind kind, bool fused, const chain& c) {
   namespace of = pv::chain_instructions;
   if (kind == chain_kind::bias_gelu) return fused ? of::bias_gelu : of::bias + of::gelu;
@@ -340,7 +340,8 @@ double instructions_a_value(chain_kind kind, bool fused, const chain& c) {
 
 void measure_chain(const pv::session& s, pv::recording& r, chain_kind kind, const chain& c) {
   const double bytes = 2.0 * static_cast<double>(c.values());
-  // Copies together beyond five L2s, each as large as an array of the chain; few where nothing is timed.
+  // Buffers that exceed five L2s in all, each as large as an array of the chain; few when nothing
+  // is timed.
   const double wanted = s.reduced ? 2.0 : std::ceil(5.0 * s.device.l2_bytes / bytes);
   const auto copies = static_cast<std::size_t>(wanted) + 1;
   arrays on(copies * c.values(), static_cast<std::size_t>(c.rows),

@@ -1,15 +1,15 @@
 // GEMM sweep: how long a linear layer takes, from one token to thousands.
 //
 // Measures: the time of y = x w^T for M = 1 .. 8192 tokens over the layers of well-known models, in
-//   bf16 and fp8. Cold: weights, activations and results rotate through copies that are together
-//   more than five L2s (weight_copies says how many). Warm: one copy, measured only where it is below
-//   four L2s; what part of it stays in the L2 is what a model has to say.
+//   bf16 and fp8. Cold: weights, activations and results rotate through buffers that exceed five
+//   L2s in all (weight_copies says how many). Warm: one buffer, measured only where it is below
+//   four L2s; a model has to predict the share of it that stays in the L2.
 // How: cuBLASLt with the first algorithm of its heuristic, sums in fp32 (fp8 without fast
-//   accumulation), a chain of launches in a CUDA graph, so that no host is in the time. Row counts
-//   ascend, and all layers and formats of one row count follow each other: large products run last, so
-//   that no small one runs at the clock that the power cap left of a large one.
+//   accumulation), a chain of launches in a CUDA graph, so that no CPU time is in the measurement.
+//   Row counts ascend, and all layers and formats of one row count follow each other: large GEMMs
+//   run last, so that no small one runs at the clock to which a large one was power-capped.
 // Tests: roofline, time >= max(flop / peak, bytes / bandwidth), tiles that do not fill the SMs, and
-//   the M at which a product stops to be bound by its weights.
+//   the M from which a GEMM is no longer limited by its weights' bytes.
 #include <cstdint>
 #include <cstdio>
 #include <map>
@@ -42,8 +42,8 @@ constexpr int reduced_tokens[] = {1, 3, 17};
 
 constexpr std::uint32_t x_seed = 31, w_seed = 32;
 
-/// Where one copy ends and the next begins, in values: cuBLASLt's heuristic takes it that matrices are
-/// aligned to 256 bytes (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and the others).
+/// Stride between buffers of a rotation, in values: cuBLASLt's heuristic assumes matrices aligned
+/// to 256 bytes (CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES and the others).
 constexpr std::size_t apart(std::size_t values) {
   return (values + 255) / 256 * 256;
 }
@@ -60,7 +60,7 @@ struct arena {
   }
 };
 
-/// Copies that a rotation needs to exceed five L2s, six at least.
+/// Number of buffers with which a rotation exceeds five L2s, at least six.
 std::size_t copies_wanted(const pv::session& s, std::size_t bytes) {
   if (s.reduced) return 6;
   return (std::max)(std::size_t{6}, 5 * s.l2_bytes() / bytes + 2);
@@ -136,7 +136,8 @@ pv::repetitions time_product(const pv::session& s, const pv::matrix_product<T>& 
       static_cast<int>(through.w));
 }
 
-/// One layer: its weights, how many copies of them rotate, and rows of the operands for the checks.
+/// One layer: its weights, the number of weight buffers that rotate, and rows of the operands for
+/// the checks.
 template <class T>
 struct swept_layer {
   layer of;
@@ -213,7 +214,7 @@ class format_sweep {
       if (swept.copies < 2) {
         r.skip(
             std::string(format) + ", n = " + std::to_string(of.n) + ", k = " + std::to_string(of.k),
-            "two copies of the weights do not fit");
+            "two buffers of the weights do not fit");
       } else {
         layers_.push_back(std::move(swept));
       }

@@ -1,15 +1,16 @@
-// Launches: what it costs to start a kernel, one that does nothing and a small one.
+// Launches: what it costs to launch a kernel, one that does nothing and a small one.
 //
-// Measures: an empty kernel, many in a stream, each followed by a wait, and as the nodes of a CUDA
-//   graph of 1 to 1000; a small kernel that negates what the one before it wrote (scale: 32 KiB read and
-//   as many written, in the L2), in a stream and in a graph, 100 of them; the device's side (events
-//   around the chain) and the host's (its own clock around the calls that enqueue) apart.
-// How: device time per kernel is that of a chain long enough to hide its ends, and held back by a
-//   kernel that waits until all of it is in the queue (queue_filled says whether it was); host time per
-//   kernel is what the launching thread spends before the call returns. With a wait after each kernel
-//   the two sides are one, and the host's clock is what counts.
-// Tests: launch.hpp: a step of many small kernels takes the longer of device time and host time, and
-//   a graph turns n launches of the host into one.
+// Measures: an empty kernel, many in a stream, each followed by a synchronisation, and as the nodes
+//   of a CUDA graph of 1 to 1000; a small kernel that negates the output of the one before it
+//   (scale: 32 KiB read and 32 KiB written, in the L2), in a stream and in a graph, 100 of them.
+//   Device time (events around the chain) and host time (the CPU's clock around the calls that
+//   enqueue) are two figures.
+// How: device time per kernel is that of a chain long enough to hide its ends; a kernel that waits
+//   until the whole chain is in the queue delays its start (queue_filled says whether it did). Host
+//   time per kernel is what the launching thread spends before the call returns. With a
+//   synchronisation after each kernel the two are one, measured on the CPU's clock.
+// Tests: launch.hpp: a step of many short kernels takes the longer of device time and host time,
+//   and a graph turns n launches of the host into one.
 #include <chrono>
 #include <cstdint>
 
@@ -42,7 +43,8 @@ void enqueue_empty(cudaStream_t stream) {
   PERFMODEL_LAUNCHED("empty_kernel");
 }
 
-/// Two arrays, each negated into the other in turn: a kernel waits for the values of the one before it.
+/// Two arrays, each negated into the other in turn: a kernel depends on the output of the one
+/// before it.
 struct scale_arrays {
   pv::device_buffer<float> x{scaled}, y{scaled};
   bool back = false;

@@ -1,11 +1,11 @@
 // Little's law: bandwidth by how many bytes are in flight.
 //
-// Measures: the time to read an array beyond the L2 with a chosen number of blocks per SM, threads a
-//   block, independent loads a thread and bytes a load.
-// How: each thread issues its loads together and waits for all before the next round, so that what
-//   is in flight is at most loads x bytes x threads on the device; no more blocks than the SMs hold
+// Measures: the time to read an array larger than the L2 with a chosen number of blocks per SM,
+//   threads per block, independent loads per thread and bytes per load.
+// How: each thread issues its loads back to back and waits for all before the next round, so that
+//   at most loads x bytes x threads are in flight on the device; no more blocks than are resident
 //   at once. The array is read once, cold.
-// Tests: littles_law.hpp, bandwidth = bytes in flight / latency, until DRAM has no more to give.
+// Tests: littles_law.hpp, bandwidth = bytes in flight / latency, until DRAM is saturated.
 #include <cmath>
 
 #include "common/experiment.cuh"
@@ -35,9 +35,10 @@ __device__ float folded(float4 v) {
   return v.x + v.y + v.z + v.w;
 }
 
-/// Rounds of `Loads` loads a thread, neighbours side by side; each thread leaves its sum. `Exact` sums
-/// in double precision, to be checked; the timed form adds in single, which costs nothing. With fewer
-/// registers than the bounds allow, the compiler would add up some values before it loads others.
+/// Rounds of `Loads` coalesced loads per thread; each thread stores its sum. `Exact` sums in double
+/// precision, for the check; the timed form in single precision, which costs nothing. With fewer
+/// registers than the launch bounds allow, the compiler would add some values before it issues the
+/// other loads.
 template <class Vector, int Loads, bool Exact>
 __global__ void __launch_bounds__(most_threads, 1)
     flight_kernel(const Vector* __restrict__ x, std::size_t n, double* sums) {

@@ -1,14 +1,15 @@
-// Memory stream: how fast bytes come and go, by working set.
+// Memory stream: bandwidth of read, write, copy and triad kernels, by working set.
 //
-// Measures: the time of read, write, copy and triad (d = a + s b) over working sets of 64 KB to
-//   8 GB. Cold: the kernels rotate through copies of the working set that are together more than
-//   five L2s. Warm: they repeat on one copy, which stays in the L2 as long as it fits. And the L2's own
-//   bandwidth (method: one_kernel): one long kernel reads a set of a sixteenth of an L2 to three of them
-//   again and again, past the L1; the step where it no longer fits is the L2 knee. And the copy of
-//   the CUDA runtime, cudaMemcpyAsync within the device (kernel: copy, method: memcpy), cold.
-// How: every thread moves 16 bytes at a time, four of them in flight before the first is used;
-//   a chain of launches in a CUDA graph, so that no host is in the time. At small sizes the time is
-//   that of a launch, which is what a model has to say as well; in the long kernel it is nowhere seen.
+// Measures: the time of read, write, copy and triad (d = a + s b) over working sets of 64 KB to 8
+//   GB. Cold: the kernels rotate through buffers that exceed five L2s in all. Warm: they repeat on
+//   one buffer, which stays in the L2 as long as it fits. And the L2's own bandwidth (method:
+//   one_kernel): one long kernel reads a set of a sixteenth of an L2 to three L2s repeatedly, past
+//   the L1; the step where it no longer fits is the L2 knee. And the copy of the CUDA runtime,
+//   cudaMemcpyAsync within the device (kernel: copy, method: memcpy), cold.
+// How: every thread moves 16 bytes at a time, four of them in flight before the first is used; a
+//   chain of launches in a CUDA graph, so that no CPU time is in the measurement. At small sizes
+//   the time is that of a launch, which a model has to predict as well; the long kernel shows none
+//   of it.
 // Tests: roofline, time >= bytes / bandwidth of the level that holds them; launch floor.
 #include <cmath>
 
@@ -67,8 +68,8 @@ __global__ void __launch_bounds__(threads, 1)
   if (What == kind::read && sum.x + sum.y + sum.z + sum.w == s) d[0] = sum;
 }
 
-/// Reads the set of `tiles` tiles `passes` times over: block by block the next tile, round and round.
-/// Past the L1, which would hold a block's share of a small set.
+/// Reads the set of `tiles` tiles `passes` times: each block takes the next tile, cyclically.
+/// Bypasses the L1, which would hold a block's share of a small set.
 __global__ void __launch_bounds__(threads, 2)
     again_kernel(const float4* __restrict__ a, unsigned tiles, unsigned passes, float* sums) {
   constexpr unsigned tile = unrolled * threads;
@@ -266,7 +267,8 @@ void measure_shape(const pv::session& s, pv::recording& r, const arrays& on, int
     if (each == 0 || each > floats) continue;
     const double bytes = static_cast<double>(each * sizeof(float));
     for (const bool cold : {true, false}) {
-      // Enough copies for five L2s; with fewer than two there is no rotation, and it is warm.
+      // Enough buffers to exceed five L2s; with fewer than two there is no rotation, and it is
+      // warm.
       const std::size_t apart = floats / each;
       const std::size_t wanted = 5 * s.l2_bytes() / (each * sizeof(float) * touched) + 2;
       const std::size_t copies = cold ? (std::min)(apart, wanted) : 1;
@@ -306,7 +308,7 @@ void measure_memcpy(const pv::session& s, pv::recording& r, const arrays& on) {
     const std::size_t floats = set / 2 / sizeof(float) / 4096 * 4096;
     if (floats == 0) continue;
     const double bytes = static_cast<double>(floats * sizeof(float));
-    // Enough copies for five L2s.
+    // Enough buffers to exceed five L2s.
     const std::size_t fit = on.a.size() / floats;
     const std::size_t wanted = set > 5 * s.l2_bytes() ? 1 : 5 * s.l2_bytes() / set + 2;
     if (fit < wanted) continue;
@@ -352,7 +354,7 @@ void measure(const pv::session& s, pv::recording& r) {
       measure_shape(s, r, on, blocks, what);
     });
   }
-  r.part("copies by cudaMemcpyAsync", [&] {
+  r.part("cudaMemcpyAsync", [&] {
     check_memcpy(s, r, on);
     measure_memcpy(s, r, on);
   });

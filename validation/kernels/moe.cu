@@ -1,14 +1,14 @@
 // Mixture of experts: a router and the GEMMs of the experts that its tokens chose.
 //
 // Measures: the time of one layer, for 1 to 4096 tokens, in the shapes of Qwen3-30B-A3B (128
-//   experts, 8 a token), DeepSeek-V2-Lite (64, 6) and Mixtral 8x7B (8, 2); and how many experts so
-//   many tokens touch, over tokens of independent random scores.
-// How: router product by cuBLASLt, top-k and softmax by a warp a token, then a sort by expert on
-//   the device; gate and up product, SiLU x up, down product, and the weighted sum over a token's
-//   experts. The experts' products are the grouped kernel of common/grouped_product.cuh, one launch
-//   for all experts. Everything in a CUDA graph, its repetitions over copies of the layer beyond
-//   four L2s. bytes_read are the touched experts' weights, the router's and the tokens; what lies
-//   between the products is not counted.
+//   experts, 8 a token), DeepSeek-V2-Lite (64, 6) and Mixtral 8x7B (8, 2); and how many experts
+//   these tokens touch, over tokens of independent random scores.
+// How: router GEMM by cuBLASLt, top-k and softmax by one warp per token, then a sort by expert on
+//   the device; gate and up GEMM, SiLU x up, down GEMM, and the weighted sum over a token's
+//   experts. The experts run in the grouped GEMM of common/grouped_product.cuh, one launch for all
+//   experts. Everything in a CUDA graph; its repetitions rotate through layers that exceed four L2s
+//   in all. bytes_read are the touched experts' weights, the router's and the tokens; the
+//   activations between the GEMMs are not counted.
 // Tests: experts touched = E (1 - (1 - k / E)^n); layer time >= max(touched weights / bandwidth,
 //   flop / peak).
 // Source of the shapes: the library's catalogue, which names its own.
@@ -182,7 +182,7 @@ unsigned blocks_for(int n, int threads) {
   return static_cast<unsigned>((n + threads - 1) / threads);
 }
 
-/// `copies` of a layer's weights.
+/// Weights of several equal layers, through which the measurement rotates.
 struct layers {
   moe_shape shape;
   int copies;
@@ -341,8 +341,8 @@ double widened(bf16 x) {
   return static_cast<double>(static_cast<float>(x));
 }
 
-/// Scores, choices, order and, stage by stage from the stage's own input, the products of `sampled`
-/// tokens, `columns` of each.
+/// Checks scores, chosen experts, their order and, stage by stage from the stage's own input, the
+/// GEMMs of `sampled` tokens, `columns` of each.
 void check_layer(const pv::session& s, pv::recording& r, const layers& l, int tokens, tile_kind by,
                  int sampled, int columns, const std::string& name) {
   const moe_shape& m = l.shape;
@@ -518,8 +518,8 @@ void time_layer(const pv::session& s, pv::recording& r, const layers& l, int tok
          samples});
 }
 
-/// Layers whose experts fill tiles of 128 rows, by Hopper's own instructions. Last, so that a mistake in
-/// what no emulator runs costs nothing but itself.
+/// Measures layers with experts that fill tiles of 128 rows, by wgmma. Last, so that an error in
+/// code that no emulator runs costs no other measurement.
 void measure_hopper(const pv::session& s, pv::recording& r, const std::vector<moe_shape>& shapes) {
 #ifdef PERFMODEL_EMULATED
   r.skip("experts by wgmma", "the emulated device has no such instruction");

@@ -1,15 +1,14 @@
 // Overlap: a GEMM concurrent with a copy, on two streams.
 //
-// Measures: the time of a product by cuBLASLt alone, of a copy alone, and of both from the same
-//   start until the later of them is done: for a product that tensor cores bind and one that memory
-//   binds, and copies of 4 MB to 2 GB. The copy is the copy engine's, from page-locked host memory,
-//   or that of a kernel on an eighth of the SMs, within device memory, as a communication kernel
-//   does it.
-// How: a kernel that waits holds both streams back until everything is enqueued, so that no launch
-//   is in the time; then the copy is let go a microsecond before the product. The three
-//   arrangements take turns, so that a clock that drifts meets all of them. The copy's stream has
-//   the higher priority, as in the frameworks.
-// Tests: together = max(compute, copy) + what they take from each other; exposed = together -
+// Measures: the time of a GEMM by cuBLASLt alone, of a copy alone, and of both from the same start
+//   until the later of them is done: for a GEMM limited by tensor cores and one limited by memory,
+//   and transfers of 4 MB to 2 GB. The transfer is by the copy engine from page-locked host memory,
+//   or by a kernel on an eighth of the SMs within device memory, as a communication kernel does it.
+// How: a kernel that waits delays both streams until everything is enqueued, so that no launch is
+//   in the time; then the transfer starts a microsecond before the GEMM. The three arrangements
+//   take turns, so that clock drift affects all of them. The transfer's stream has the higher
+//   priority, as in the frameworks.
+// Tests: concurrent = max(compute, copy) + the time lost to interference; exposed = concurrent -
 //   compute.
 #include <cmath>
 #include <cstdint>
@@ -70,7 +69,7 @@ constexpr arrangement arrangements[] = {arrangement::other_alone, arrangement::c
                                         arrangement::together};
 constexpr const char* arrangement_names[] = {"compute_alone", "other_alone", "together"};
 
-/// Copies that are timed: page-locked memory to the device, or within the device.
+/// Timed transfers: from page-locked memory to the device, or within the device.
 struct copies {
   bool engine;
   const unsigned char* from;

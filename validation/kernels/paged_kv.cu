@@ -1,12 +1,12 @@
 // Paged KV cache: what a block table costs, and how many blocks there are.
 //
 // Measures: decode attention through a block table of blocks of 1 to 128 positions, in order and
-//   shuffled, against the same cache without a table (contiguous); and how many blocks of a 70B model's
-//   size can be allocated until the device is full.
-// How: the kernel of attention.cu with one more load for each key; a block's keys of one head are side
-//   by side, so that small blocks are small reads. The caches are beyond four L2s.
-// Tests: kv_cache.hpp: time is that of the cache's bytes, plus the indirection; capacity = (memory -
-//   what is in use) / bytes of a block.
+//   shuffled, against the same cache without a table (contiguous); and how many blocks of a 70B
+//   model's size can be allocated until the device is full.
+// How: the kernel of attention.cu with one more load for each key; a block's keys of one head are
+//   contiguous, so that small blocks are small reads. The caches are larger than four L2s.
+// Tests: kv_cache.hpp: time is that of the cache's bytes, plus the indirection; capacity = (memory
+//   - memory in use) / bytes of a block.
 #include <cmath>
 #include <cstdint>
 

@@ -1,15 +1,15 @@
-// Pointer chase: how long one load takes, by working set.
+// Pointer chase: the latency of one load, by working set.
 //
 // Measures: the latency of a load in cycles of the SM and in seconds, over working sets of 4 KB to
-//   1 GB: L1, L2 and DRAM show as steps, and so does the end of what the TLBs reach.
+//   1 GB: L1, L2 and DRAM show as steps, and so does the end of the TLBs' reach.
 // How: one thread follows a random cycle through lines of 128 bytes. Each line holds the address of
-//   the next, so that no two loads overlap and nothing but the load lies between them. A kernel begins
-//   with an empty L1: each timed kernel first walks one lap of the set, before its first clock
-//   (warm_up: same_kernel). Sets that an L1 can hold are walked through it (first_level: l1), all from
-//   32 KB on past it as well (l2), so that each cache's edge shows. Beyond two L2s an earlier kernel
-//   visits a part (warm_up: earlier_kernel) and the timed walk another, after other memory was written
-//   that fills the L2: those lines come from DRAM (cache: cold). How much single loads of DRAM differ:
-//   a walk on from there, that reads the clock after each.
+//   the next, so that no two loads overlap and nothing but the load is timed. A kernel begins with
+//   an empty L1: each timed kernel first walks one lap of the set, before its first clock (warm_up:
+//   same_kernel). Sets that fit in an L1 are read through it (first_level: l1); all from 32 KB on
+//   also bypass it (l2), so that each cache's edge shows. Beyond two L2s an earlier kernel visits
+//   one part (warm_up: earlier_kernel) and the timed walk another, after writes to other memory
+//   have filled the L2: those lines come from DRAM (cache: cold). The deviation of single loads
+//   from DRAM: a walk on from there, which reads the clock after each load.
 // Tests: the latencies of the catalogue's memory levels, and with them Little's law.
 #include "algorithms/random_cycle.hpp"
 #include "common/experiment.cuh"
@@ -152,7 +152,7 @@ walk_end measure_set(const pv::session& s, pv::recording& r, const cycle& c, boo
     const walked w = result.download()[0];
     at = c.after(at, lap + hops);
     if (w.at != c.address(at)) ++wrong;
-    // The device's timer where it has moved often enough, else the events, kernel start and lap too.
+    // The device's timer where its resolution allows, else the events, with kernel start and lap.
     const bool fine = w.nanoseconds > 200000;
     const double elapsed =
         fine ? 1e-9 * static_cast<double>(w.nanoseconds) : pv::seconds_between(start, stop);
@@ -178,9 +178,10 @@ walk_end measure_set(const pv::session& s, pv::recording& r, const cycle& c, boo
   return {at, cycles[cycles.size() / 2]};
 }
 
-/// The standard deviation of single loads from line `at` on, which nobody has walked since the L2 was filled with
-/// something else: cycles over the highest clock. `chased`: cycles of a load in the walk without a clock, which its
-/// mean should be near; else these loads came from somewhere else.
+/// Measures the standard deviation of single loads from line `at` on, in cycles over the highest
+/// clock. These lines were not read since the L2 was filled with other data. `chased`: cycles of a
+/// load in the walk without a clock; the mean here should be near it, else these loads were served
+/// by another level.
 void measure_spread(const pv::session& s, pv::recording& r, const cycle& c, std::uint32_t at,
                     double chased) {
   pv::device_buffer<spread_walk> result(1);
@@ -221,14 +222,14 @@ void measure_spread(const pv::session& s, pv::recording& r, const cycle& c, std:
 }
 
 void measure(const pv::session& s, pv::recording& r) {
-  // All of it an L1, but for what the system keeps: more than the shared memory it could be instead.
+  // Prefers the largest L1. It then exceeds the shared memory that the SM could have instead.
   PERFMODEL_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void*>(chase_kernel<true>),
                                       cudaFuncAttributePreferredSharedMemoryCarveout,
                                       cudaSharedmemCarveoutMaxL1));
   const auto l1_bytes = static_cast<std::size_t>(s.device.shared_memory_per_sm_bytes);
   const std::size_t largest =
       (std::min)(s.free_bytes() / 2, std::size_t{s.reduced ? 1U : 1024U} << 20U);
-  // Written before a walk that is to find its lines in DRAM: they were just copied there, through the L2.
+  // Written before a walk over DRAM lines: they were just copied there, through the L2.
   pv::device_buffer<unsigned char> other(s.reduced ? 1 : 3 * s.l2_bytes());
   const auto measure_both = [&](std::size_t bytes) {
     if (bytes > largest) return;

@@ -1,11 +1,11 @@
 // Roofline: one kernel at rising FLOP per byte, across the ridge point.
 //
-// Measures: the time of y = f(f(... f(x))), f(v) = v a + b, over an array beyond the L2, with 1 to
-//   2048 FMAs on every float that is loaded: 1/8 to 512 FLOP per byte (4 read and 4 written).
-// How: 16 bytes a load, four loads in flight a thread, so that memory is not held up by its latency
-//   and the multiply-adds of 16 independent values hide each other's.
-// Tests: attainable = min(peak, intensity x bandwidth), in FP32 on the CUDA cores; what is lost near
-//   the ridge, where a model that overlaps perfectly is the furthest off.
+// Measures: the time of y = f(f(... f(x))), f(v) = v a + b, over an array larger than the L2, with
+//   1 to 2048 FMAs on every float that is loaded: 1/8 to 512 FLOP per byte (4 read and 4 written).
+// How: 16 bytes a load, four loads in flight a thread, so that memory latency is hidden and the
+//   FMAs of 16 independent values hide each other's latency.
+// Tests: attainable = min(peak, intensity x bandwidth), in FP32 on the CUDA cores; the loss near
+//   the ridge point, where a model of perfect overlap has its largest error.
 #include <cmath>
 
 #include "common/experiment.cuh"

@@ -1,12 +1,12 @@
 // Shared memory: bandwidth without bank conflicts, and what conflicts cost.
 //
-// Measures: reads of shared memory by all SMs at once. A warp's lanes read words a stride apart (1 to
-//   32: 1 to 32 ways of conflict), or a column of a 32 x 32 tile stored plainly, padded by a word, or
-//   swizzled by XOR; the conflict-free rate also in 16-byte reads.
-// How: each thread reads the same few places over and over, in a way that lets the compiler neither
-//   keep nor skip them; eight reads are in flight before a sum.
-// Tests: shared memory as a memory level: 32 banks of 4 bytes, each once a clock; a conflict of w ways
-//   takes w passes.
+// Measures: reads of shared memory by all SMs at once. A warp's lanes read words with a stride of 1
+//   to 32 (1- to 32-way conflicts), or a column of a 32 x 32 tile stored plainly, padded by a word,
+//   or swizzled by XOR; the conflict-free rate also in 16-byte reads.
+// How: each thread reads the same few addresses repeatedly, in a way that the compiler can neither
+//   hoist nor drop; eight reads are in flight before a sum.
+// Tests: shared memory as a memory level: 32 banks of 4 bytes, each once a clock; a conflict of w
+//   ways takes w wavefronts.
 #include <cmath>
 
 #include "algorithms/bank_conflicts.hpp"
@@ -34,9 +34,9 @@ __device__ unsigned word_of(pattern p, int lane, int read, int stride) {
   return 0;
 }
 
-/// Reads `rounds` x reads_at_once words a thread. An SM has four issue slots for each pass of its
-/// shared memory, and addresses that move from round to round would take more than those. So they
-/// stay, and the words are volatile: each read is made, and by itself.
+/// Reads `rounds` x reads_at_once words per thread. An SM has four issue slots for each wavefront
+/// of its shared memory; addresses that move from round to round would take more than those. So the
+/// addresses are fixed, and the words volatile, so that no read is merged or dropped.
 template <pattern P>
 __global__ void __launch_bounds__(threads)
     read_kernel(const float* fill, int rounds, int stride, float* sums) {

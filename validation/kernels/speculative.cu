@@ -1,18 +1,18 @@
 // Speculative decoding: what rejection sampling accepts and emits, and what verifying m tokens
 // costs.
 //
-// Measures: acceptance rate and tokens emitted a pass, for drafts of 1 to 16 tokens, over softmaxes
-//   of random logits of 32000 tokens whose overlap sum(min(p, q)) is known in double precision; and
-//   the time of the products of a layer of Llama 3.1 8B, and of its vocabulary, at m = 1 to 17
-//   tokens.
-// How: a block runs a pass as algorithms/rejection_sampling.hpp writes it down: a proposal is drawn
-//   from the draft's q, accepted with probability min(1, p / q), the first refused one replaced by
-//   a draw from max(p - q, 0), and a whole accepted draft followed by one from p. Draws are by the
-//   cumulative weight, each thread summing a piece of the vocabulary. Over a small vocabulary the
-//   tokens that come out are compared with p. Products by cuBLASLt with weights that rotate beyond
-//   five L2s.
+// Measures: acceptance rate and tokens emitted per round, for drafts of 1 to 16 tokens, over
+//   softmaxes of random logits of 32000 tokens with an overlap sum(min(p, q)) known in double
+//   precision; and the time of the GEMMs of a layer of Llama 3.1 8B, and of its LM head, at m = 1
+//   to 17 tokens.
+// How: a block runs a round as algorithms/rejection_sampling.hpp defines it: a proposal is drawn
+//   from the draft's q and accepted with probability min(1, p / q); the first rejected one is
+//   replaced by a draw from max(p - q, 0), and a fully accepted draft is followed by one from p.
+//   Draws are by the cumulative weight, each thread summing a piece of the vocabulary. Over a small
+//   vocabulary the distribution of emitted tokens is compared with p. GEMMs by cuBLASLt with
+//   weights that rotate through more than five L2s.
 // Tests: acceptance = overlap; emitted = (1 - a^(g+1)) / (1 - a); verifying m tokens costs what one
-//   does while the weights' bytes are all that counts.
+//   does while the weights' bytes limit it.
 // Source: Leviathan, Kalman and Matias 2023; Chen et al. 2023.
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ namespace {
 constexpr int most_draft = 16, most_threads = 256;
 constexpr std::uint32_t logit_seed = 31, noise_seed = 32, uniform_seed = 33;
 
-/// A block a pass. emitted[pass][most_draft + 1], counts[pass].
+/// One block per speculation round. emitted[pass][most_draft + 1], counts[pass].
 __global__ void __launch_bounds__(most_threads)
     pass_kernel(pv::token_distributions d, int draft_length, std::uint32_t seed,
                 pv::sampling_faults faults, int* __restrict__ emitted, int* __restrict__ counts) {

@@ -1,12 +1,13 @@
 // Transfers: between host and device, and among devices.
 //
-// Measures: the time of copies of 4 KB to 1 GB to and from the device, from page-locked and from
-//   pageable host memory; of NCCL's all-reduce over 2 GPUs and more, where there are so many; and
-//   the bytes that a rank sends in ring, one-shot and two-shot all-reduces.
-// How: copies one after the other in a stream, none waited for, so small ones show what is longer:
-//   the host's call, or the start-up of the copy engine. The algorithms are run by logical ranks
-//   that share one GPU's memory, transfer by transfer as algorithms/collective_accounting.hpp lists
-//   them; the kernel that moves a chunk counts what it moves for the rank that sends it.
+// Measures: the time of transfers of 4 KB to 1 GB to and from the device, from page-locked and from
+//   pageable host memory; of NCCL's all-reduce over 2 GPUs and more, where the machine has them;
+//   and the bytes that a rank sends in ring, one-shot and two-shot all-reduces.
+// How: transfers one after the other in a stream, without a wait between them, so small ones show
+//   the longer of two costs: the host's call, or the start-up of the copy engine. The algorithms
+//   are run by logical ranks that share one GPU's memory, transfer by transfer as
+//   algorithms/collective_accounting.hpp lists them; the kernel that moves a chunk counts its bytes
+//   for the rank that sends it.
 // Tests: time = alpha + bytes / bandwidth; bytes sent = 2 (n - 1) / n, n - 1 and 2 (n - 1) / n
 //   messages.
 #include <cstdint>

@@ -1,18 +1,19 @@
 // Weight-only quantisation: a vector times a matrix of 16-, 8- or 4-bit weights.
 //
-// Measures: y[m][n] = sum over k of x[m][k] w[n][k] for m = 1, 2, 4 with w in bf16, or in int8 or int4
-//   with a scale in fp16 for every 128 values along k; x and y in bf16, sums in fp32.
-// How: a block of eight warps has 32 rows of w, a warp every eighth piece of 64 bytes a row. Pieces come
-//   by asynchronous copies into a ring of four stages, three of them on their way: 48 KB a block, and
-//   three blocks an SM. Weights become pairs of bf16 by a logical operation or two (the offset of the
-//   4-bit ones comes off as one more product) and meet x on the tensor cores, eight columns at once,
-//   so that m up to 8 costs what m = 1 does. The weights rotate through copies beyond four L2s.
-//   What it should reach on an H200, by arithmetic: 75 to 88 % of its bandwidth at every width, from some
-//   30 MB of weights on. A warp takes 66 instructions for 2 KB in bf16, 244 in int8, 274 in int4 (sm_90;
-//   a lane a weight and FFMA took 520, 1010, 1850), of the 400 to 450 that an SM can issue while it gets
-//   2 KB, and of tensor time 10 to 40 %.
-// Tests: quantised storage (operators/quantized.hpp): time goes with the bytes of the weights and of
-//   their scales, as long as widening them is hidden.
+// Measures: y[m][n] = sum over k of x[m][k] w[n][k] for m = 1, 2, 4 with w in bf16, or in int8 or
+//   int4 with a scale in fp16 for every 128 values along k; x and y in bf16, sums in fp32.
+// How: a block of eight warps has 32 rows of w, a warp every eighth piece of 64 bytes per row.
+//   Pieces come by cp.async into a ring of four stages, three of them in flight: 48 KB per block,
+//   and three blocks per SM. Weights become pairs of bf16 by one or two logical operations (one
+//   more mma subtracts the offset of the 4-bit ones), and the tensor cores multiply them with x,
+//   eight columns at once, so that m up to 8 costs what m = 1 does. The weights rotate through
+//   buffers larger than four L2s in all. What it should reach on an H200, by arithmetic: 75 to 88 %
+//   of its bandwidth in every format, from some 30 MB of weights on. A warp takes 66 instructions
+//   for 2 KB in bf16, 244 in int8, 274 in int4 (sm_90; one lane per weight with FFMA took 520,
+//   1010, 1850); an SM can issue 400 to 450 in the time that 2 KB take to arrive. Tensor cores are
+//   busy for 10 to 40 % of that time.
+// Tests: quantised storage (operators/quantized.hpp): time goes with the bytes of the weights and
+//   of their scales, as long as dequantisation is hidden.
 #include <cuda_fp16.h>
 
 #include <cmath>
@@ -34,7 +35,8 @@ constexpr int columns = 8;  ///< columns of x; the first M are used
 constexpr int piece_vectors = tile_rows * 4;
 constexpr int ring_bytes = warps * stages * piece_vectors * 16;
 
-/// bits: 16, 8 or 4. Values that 16 bytes hold: 8, 16 or 32; 64 bytes never straddle a block of 128.
+/// Tile by weight width (16, 8 or 4 bits): 16 bytes hold 8, 16 or 32 values, and 64 bytes never
+/// straddle a block of 128.
 template <int Bits>
 constexpr int each = 128 / Bits;
 
@@ -81,8 +83,8 @@ __global__ void __launch_bounds__(warps * 32, Bits == 4 ? 2 : 3)
   const int pieces = k / piece_values;
   uint4* const ring = pool + warp * stages * piece_vectors + lane;
 
-  // This lane's rows are lane / 4 and 8, 16, 24 further; rows beyond the last are the last once more.
-  // Columns of x beyond the M are the first ones again, and not written.
+  // This lane's rows are lane / 4 and 8, 16, 24 further; rows beyond the last repeat the last.
+  // Columns of x beyond M repeat the first ones, and are not written.
   unsigned from[4], scale_of[4];
 #pragma unroll
   for (int j = 0; j < 4; ++j) {

@@ -29,7 +29,7 @@ void report(bool holds, const kernel_code& k, const std::string& what) {
   std::printf("FAILED: sm_%d: %s: %s\n", k.architecture, k.name.c_str(), what.c_str());
 }
 
-// --- the rules ------------------------------------------------------------------------------------
+// --- the rules -----------------------------------------------------------------------------------
 
 struct rule {
   std::string program, kernel;  ///< part of the mangled name
@@ -127,7 +127,7 @@ std::vector<rule> rules() {
 /// A kernel that is not timed, and may keep something in local memory.
 constexpr std::string_view untimed = "pass_kernel";
 
-// --- known.cu -------------------------------------------------------------------------------------
+// --- known.cu ------------------------------------------------------------------------------------
 
 void check_known(const kernel_code& k) {
   struct expectation {

@@ -19,7 +19,7 @@ inline condition loop_of(opcode op, std::size_t n, std::size_t others = 1000) {
   };
 }
 
-/// Four products of a warp group for four counted, on sm_90a: a round of the loop, or several.
+/// Four wgmma for each four counted, on sm_90a: one iteration of the loop, or several.
 inline condition warp_group_loop(opcode op) {
   return [=](const kernel_code& k) {
     const std::size_t n = k.count(op, k.hot_loop(op));
@@ -43,7 +43,7 @@ inline condition loads_ahead(std::size_t n, unsigned bytes, opcode use) {
   };
 }
 
-/// The hot loop's `n` copies into shared memory, for a later round, are under way before its first `use`.
+/// The hot loop issues its `n` cp.async loads, for a later iteration, before its first `use`.
 inline condition copies_ahead(std::size_t n, opcode use) {
   return [=](const kernel_code& k) {
     const auto loop = k.hot_loop(use);

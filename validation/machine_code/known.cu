@@ -45,7 +45,7 @@ __global__ void has_LDG_3(const float* x, float* y) {
   *y = v;
 }
 
-/// Asynchronous copies into shared memory.
+/// cp.async into shared memory.
 __global__ void has_LDGSTS_3(const uint4* x, uint4* y) {
   __shared__ uint4 s[96];
 #pragma unroll

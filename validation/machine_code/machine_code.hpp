@@ -1,7 +1,6 @@
-// The machine code that a program holds for its GPUs, as far as counting it needs: which instruction,
-// its registers and the loops, of every kernel. NVIDIA documents no encoding. What is used here is
-// verified by known.cu for each architecture that is looked at: compute capability 8.0 and up, whose
-// instructions have 16 bytes.
+// Reads a program's GPU machine code (SASS) as far as counting needs it: the instructions, their
+// registers and the loops of every kernel. NVIDIA documents no encoding. known.cu verifies what is
+// used here for each architecture: compute capability 8.0 and up, with instructions of 16 bytes.
 #pragma once
 
 #include <algorithm>
@@ -41,7 +40,7 @@ struct instruction {
   unsigned destination() const { return low >> 16U & 0xFFU; }
   unsigned special_register() const { return high >> 8U & 0xFFU; }  ///< register of a CS2R
   unsigned address() const { return low >> 24U & 0xFFU; }           ///< address register of a load
-  /// Of a load or store.
+  /// Bytes of a load or store.
   unsigned bytes() const {
     constexpr unsigned of_code[] = {1, 1, 2, 2, 4, 8, 16, 16};
     return of_code[high >> 9U & 7U];
@@ -141,7 +140,7 @@ inline void read_image(std::string_view image, std::vector<kernel_code>& out) {
 
 /// Every kernel in a file that holds device code uncompressed (nvcc --no-compress): a cubin, or a
 /// program, once for each architecture that it was built for. Errors: none; what is not device code
-/// is passed over.
+/// is skipped.
 inline std::vector<kernel_code> kernels_of(std::string_view file) {
   using namespace std::string_view_literals;
   constexpr std::string_view magic =

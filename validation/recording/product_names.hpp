@@ -6,8 +6,8 @@
 
 namespace perfmodel::validation {
 
-/// The catalogue's name of an NVIDIA GPU by its driver's, or empty: a cut-down, laptop or NVLink
-/// bridge variant is another product, and so is a part of a GPU (MIG). The longest that fits counts.
+/// Catalogue name of an NVIDIA GPU by its driver's name, or empty: a cut-down, laptop or NVLink
+/// bridge variant is another GPU, and so is a part of a GPU (MIG). The longest match counts.
 constexpr std::string_view catalogue_name(std::string_view driver_name) {
   struct product {
     std::string_view driver_name, name;

@@ -367,7 +367,7 @@ inline std::vector<check_result> read_checks(const field& checks, bool needed) {
   return out;
 }
 
-/// Of the whole file.
+/// Reads the whole file.
 inline recorded read(const field& top) {
   if (!top.raw().is_object() || !top.has("schema") ||
       top["schema"].raw() != std::string(recording_schema)) {

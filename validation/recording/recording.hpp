@@ -140,8 +140,8 @@ struct run_description {
   bool modified = false;
   std::string program{};
   std::string compiler{};
-  std::string toolkit{};  ///< of a GPU
-  std::string driver{};   ///< of a GPU
+  std::string toolkit{};  ///< CUDA toolkit version, of a GPU's recording
+  std::string driver{};   ///< GPU driver version
   bool reduced = false;
 };
 
@@ -241,10 +241,10 @@ class recording {
   void watched_by(recording_host& host) { host_ = &host; }
   void save_to(std::string path) { path_ = std::move(path); }
 
-  /// What stands or falls together: checks, and the points that rest on them. `measure` makes both;
-  /// its points count, and are saved, when it ends. Where it throws none of them does, the part is
-  /// recorded as failed (as skipped, of not_available), and the program goes on. Parts may hold parts: then the
-  /// checks that the inner ones rest on come first.
+  /// A part of a recording: checks, and the points that depend on them. `measure` makes both; its
+  /// points count, and are saved, when it ends. If it throws, none of them counts, the part is
+  /// recorded as failed (as skipped, on not_available), and the program goes on. Parts may be
+  /// nested: the checks of the inner ones then come first.
   template <class Measure>
   void part(const std::string& name, Measure measure) {
     if (host_ != nullptr) host_->go_on();

@@ -9,7 +9,7 @@ namespace perfmodel::inline v0_3::detail {
 
 /// Values of the last N keys. Keys of a service come in the same order step after step, so that a
 /// search starts behind the entry found last. A new key replaces the entry there if all are in use.
-/// Tests: tests/property/kept_passes.cpp, against the values without a memo.
+/// Tests: tests/property/memoised_steps.cpp, against the values without a memo.
 template <class Key, class Value, std::size_t N>
 class memo {
  public:

@@ -141,10 +141,10 @@ constexpr engine_formats engine_formats_of(const weight_storage& stored,
                      .linear = choice.linear(),
                      .experts = choice.operands_for(stored.experts),
                      .kv = detail::kv_format_of(choice, cache)};
-  out.kv_why = cache ? "the checkpoint's scheme"
+  out.kv_why = cache ? "the checkpoint's KV-cache quantisation"
                : bits_of(out.kv.format) < 16.0
                    ? "fp8 and NVFP4 checkpoints of Model Optimizer have an fp8 cache"
-                   : "the checkpoint has no scheme: 16 bits";
+                   : "the checkpoint does not quantise it";
   return out;
 }
 

@@ -198,7 +198,7 @@ class plan_reviewer {
     const double step_time = s.decode.time.value();
     double decode_share = 1.0;
     if constexpr (Evaluator::predicts) {
-      decode_share = 1.0 - s.decode.terms.time_of("prompts").value() / step_time;
+      decode_share = 1.0 - s.decode.terms.time_of("prefill").value() / step_time;
     } else {
       const iteration i{(std::max)(1.0, s.batch),
                         q_.load.input_tokens + q_.load.output_tokens / 2.0};

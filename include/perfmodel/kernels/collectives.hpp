@@ -20,7 +20,8 @@ struct basic_collective_parameters {
   duration<T> hop{};          ///< latency from one rank of a ring to the next
   duration<T> simple_wait{};  ///< additional latency before data flows in the Simple protocol
   T link_share = T(1.0);  ///< share of the one-way link bandwidth that the Simple protocol reaches
-  /// message bytes per second / link bandwidth, if switches sum (NVLS); absent: not measured
+  /// message bytes per second / link bandwidth with in-switch reduction (NVLS); absent: not
+  /// measured
   std::optional<T> in_network_share{};
   /// least time of an engine's all-reduce kernel in a captured graph, with its two barriers
   duration<T> engine_all_reduce_floor{};
@@ -59,7 +60,7 @@ struct basic_collective_protocols {
   T launch_growth_per_log2_rank{};
   T simple_hop = T(1.0);       ///< latency of a hop in Simple / `hop`
   T copy_rate = T(1.0);        ///< copy rate of a rank's own part / rate of Simple, out of place
-  T in_network_wait = T(1.0);  ///< additional latency if switches sum / simple_wait
+  T in_network_wait = T(1.0);  ///< additional latency of in-switch reduction / simple_wait
   T cross_socket_factor = T(1.0);  ///< factor on hop and byte time if ranks span two CPU sockets
   std::optional<int> ranks_per_socket{};  ///< ranks on one CPU socket; absent: all ranks
 
@@ -184,7 +185,7 @@ struct basic_calibrated_collectives {
 
   /// Visits lines (latency + bytes x time per byte) of which the least is the price of a message of
   /// any size. False if the schedule runs outside captured graphs, which has no such lines.
-  /// Test: tests/property/kept_passes.cpp compares the lines with `price`.
+  /// Test: tests/property/memoised_steps.cpp compares the lines with `price`.
   template <class Add>
   constexpr bool visit_cost_pieces(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                    const Add& add) const {
@@ -227,7 +228,8 @@ struct basic_calibrated_collectives {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
   }
   /// Calls use(name, latency, transfer) for each method that may run the schedule: an engine's
-  /// kernel, the switches, or the NCCL protocols of the fabric. Protocols have a name.
+  /// kernel, in-switch reduction, or the NCCL protocols of the fabric. `name` is the protocol's,
+  /// else null.
   template <class Use>
   constexpr void visit_methods(const basic_interconnect<T>& l, const basic_schedule<T>& s,
                                const Use& use) const {

@@ -43,11 +43,13 @@ struct gemm_path {
   bool quantises = false;
   bool finds_scale = false;  ///< a kernel reads every activation for the scale of a tensor or row
   bool splits = true;        ///< kernels may divide K among SMs (split-k)
-  /// tile_fill is in proportion to the tile: large instructions overlap output and next tile
+  /// tile_fill scales with the tile's size, since wgmma and tcgen05 kernels overlap a tile's output
+  /// with the next tile; else it is the same for all tiles
   bool fills_by_size = false;
   bool has_least_step = false;
-  duration<T> least_step{};             ///< least time per element of K, for a tile of any size
-  duration<T> replayed_step{};          ///< least_step in a benchmark of kernels without tuning
+  duration<T> least_step{};  ///< least time per element of K, for a tile of any size
+  /// least_step in stand-alone GEMM benchmarks, with untuned kernels
+  duration<T> replayed_step{};
   duration<T> dequantisation_launch{};  ///< time that dequantisation of weights adds to the launch
   duration<T> dequantisation{};         ///< time to dequantise one weight on one SM
 };

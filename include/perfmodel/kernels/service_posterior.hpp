@@ -14,12 +14,11 @@ namespace perfmodel::inline v0_3 {
 /// Engine parameters that may differ between a running service and the shipped profile of its
 /// engine.
 enum class service_parameter {
-  /// added, in seconds
   step_time_factor,
-  step_cpu_time,
-  sequence_cpu_time,
+  step_cpu_time,      ///< added, in seconds
+  sequence_cpu_time,  ///< added, in seconds
   prefill_step_factor,
-  request_cpu_time,
+  request_cpu_time,   ///< added, in seconds
   request_iterations  ///< added, in engine steps
 };
 inline constexpr std::size_t service_parameters = 6;

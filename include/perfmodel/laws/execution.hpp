@@ -33,23 +33,29 @@ concept has_launch_time = requires(const Policy& p, const basic_accelerator<T>& 
 };
 }  // namespace detail
 
+// The one list of hooks: the enumerators, and the lookups that find which of them a policy has.
+#define PERFMODEL_POLICY_HOOKS(hook)                                                            \
+  hook(estimate) hook(time) hook(mixed_attention_time) hook(elementwise_kernels) hook(cpu_time) \
+      hook(rank_wait) hook(step_time_factor) hook(engine) hook(require_target)
+
 // GCC warns of enumerators of a scoped enumeration that have the name of a type.
 #if defined(__GNUC__)
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wshadow"
 #endif
-/// Optional members of an execution policy, in addition to its four rates.
-enum class policy_hook {
-  estimate,              ///< estimate(device, operator) -> basic_estimate, for the roofline
-  time,                  ///< time(device, operator) -> duration, for the estimate
-  mixed_attention_time,  ///< time of prefills and decodes in one attention kernel
-  elementwise_kernels,   ///< element-wise kernels of a step, with elementwise_kernel_time
-  cpu_time,              ///< cpu_time(sequences) -> duration of an engine step
-  rank_wait,             ///< rank_wait() -> duration of a collective
-  step_time_factor,      ///< step_time_factor() -> optional factor of kernel and link times
-  engine,                ///< engine profile of a service: request_cpu_time, run_start, ...
-  require_target         ///< require_target(device, engine) refuses another deployment
-};
+#define PERFMODEL_HOOK_NAME(name) name,
+/// Optional members of an execution policy, in addition to its four rates:
+/// - estimate(device, operator) -> basic_estimate, for the roofline;
+/// - time(device, operator) -> duration, for the estimate;
+/// - mixed_attention_time: time of prefills and decodes in one attention kernel;
+/// - elementwise_kernels of a step, with elementwise_kernel_time;
+/// - cpu_time(sequences) -> duration of an engine step;
+/// - rank_wait() -> duration of a collective;
+/// - step_time_factor() -> optional factor of kernel and link times;
+/// - engine: profile of a service, with request_cpu_time, run_start and others;
+/// - require_target(device, engine) refuses another deployment.
+enum class policy_hook { PERFMODEL_POLICY_HOOKS(PERFMODEL_HOOK_NAME) };
+#undef PERFMODEL_HOOK_NAME
 #if defined(__GNUC__)
 #pragma GCC diagnostic pop
 #endif
@@ -70,34 +76,27 @@ concept states_hooks = requires {
   requires std::same_as<typename Policy::hooks::policy, Policy>;
 };
 
+#define PERFMODEL_HOOK_MEMBER(name) int name;
 /// Names of the hooks: a lookup through a policy and these is ambiguous where the policy has one.
 struct hook_names {
-  int estimate, time, mixed_attention_time, elementwise_kernels, cpu_time, rank_wait,
-      step_time_factor, engine, require_target;
+  PERFMODEL_POLICY_HOOKS(PERFMODEL_HOOK_MEMBER)
 };
+#undef PERFMODEL_HOOK_MEMBER
 template <class Policy>
 struct hook_probe : Policy, hook_names {};
 
-/// Whether a policy has each hook, in the order of `policy_hook`.
 // clang-format off
-template <class Policy, class Probe = hook_probe<Policy>>
-inline constexpr std::array has_hook{
-    !requires { &Probe::estimate; },
-    !requires { &Probe::time; },
-    !requires { &Probe::mixed_attention_time; },
-    !requires { &Probe::elementwise_kernels; },
-    !requires { &Probe::cpu_time; },
-    !requires { &Probe::rank_wait; },
-    !requires { &Probe::step_time_factor; },
-    !requires { &Probe::engine; },
-    !requires { &Probe::require_target; }
-};
+#define PERFMODEL_HAS_HOOK(name) !requires { &Probe::name; },
 // clang-format on
+/// Whether a policy has each hook, in the order of `policy_hook`.
+template <class Policy, class Probe = hook_probe<Policy>>
+inline constexpr std::array has_hook{PERFMODEL_POLICY_HOOKS(PERFMODEL_HAS_HOOK)};
+#undef PERFMODEL_HAS_HOOK
+#undef PERFMODEL_POLICY_HOOKS
 
 /// Whether a policy has each hook that it states.
 template <class Policy>
 constexpr bool has_stated_hooks() {
-  static_assert(has_hook<Policy>.size() == sizeof(hook_names) / sizeof(int));
   for (std::size_t h = 0; h < has_hook<Policy>.size(); ++h)
     if (Policy::hooks::states(static_cast<policy_hook>(h)) && !has_hook<Policy>[h]) return false;
   return true;

@@ -227,7 +227,7 @@ struct collective_cost_pieces {
 /// Times of valid collectives under a cost policy, equal to time_of_collective. The cost pieces of
 /// a collective are found once, whatever its message, where the policy states them for plain
 /// numbers.
-/// Test: tests/property/kept_passes.cpp, against time_of_collective.
+/// Test: tests/property/memoised_steps.cpp, against time_of_collective.
 template <Scalar T, class Cost>
 class collective_memo {
  public:

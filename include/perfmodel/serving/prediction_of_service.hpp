@@ -266,7 +266,7 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself
   found.state = open_service(s, found.steps, itl, arrivals, capacity_rate);
   if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
-    found.feasible = infeasible("requests arrive faster than a full service answers them", "req/s",
+    found.feasible = infeasible("requests arrive faster than a full batch serves them", "req/s",
                                 upper(arrivals.rate.value()), lower(capacity_rate.value()));
   }
   return found;
@@ -344,7 +344,7 @@ constexpr predicted_service<T> predict_service(const basic_deployment<T>& d,
   predicted_service<T> p = predict_service_flow(d, l, engine, estimate_step, decode);
   basic_serving_estimate<T>& s = p.estimate;
   s.decode = estimate_step(decode);
-  s.decode.terms.add(limiter::none, "prompts", max(s.itl - s.decode.time, duration<T>{}));
+  s.decode.terms.add(limiter::none, "prefill", max(s.itl - s.decode.time, duration<T>{}));
   s.decode.time = s.itl;
   s.prefill = estimate_step(unloaded_prefill(l));
   return p;

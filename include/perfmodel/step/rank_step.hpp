@@ -29,7 +29,7 @@ struct basic_operator {
   bytes<T> cache{};
   bytes<T> weights{};
   basic_demand<T> demand{};
-  /// "prompts": the prefill part of a step that also decodes (attention, experts); else null
+  /// "prefill": the prefill part of a step that also decodes (attention, experts); else null
   const char* part = nullptr;
 };
 
@@ -83,10 +83,10 @@ struct rank_step {
   constexpr const basic_transformer<T>& model() const { return replica.model; }
   constexpr bool has_decodes() const { return upper(share.sequences) > 0.0; }
   constexpr bool has_prefills() const { return upper(share.prefills) > 0.0; }
-  /// "prompts" if the step has decodes and prefills, else null: the `part` of its prefill
+  /// "prefill" if the step has decodes and prefills, else null: the `part` of its prefill
   /// operators.
   constexpr const char* prefill_part() const {
-    return has_decodes() && has_prefills() ? "prompts" : nullptr;
+    return has_decodes() && has_prefills() ? "prefill" : nullptr;
   }
 
   /// Fraction that scales the prefill operators. A mean (steady) step with less than one prefill,

@@ -58,7 +58,7 @@ constexpr bu::quantity<U, T> named(const char* symbol, const bu::quantity<U, T>&
     return q;
   }
 }
-/// Names a step by its part too: "attention of prompts". Without a part it is the plain name.
+/// Names a step by its part too: "attention of prefill". Without a part it is the plain name.
 template <class U, Scalar T>
 constexpr bu::quantity<U, T> named(const char* symbol, const char* part,
                                    const bu::quantity<U, T>& q) {

@@ -21,7 +21,8 @@ PERFMODEL_HOST_DEVICE constexpr int padded(int row, int column) {
   return row * (banks + 1) + column;
 }
 
-/// The most distinct words in one bank among the 32 that a warp asks for at once: the passes it takes.
+/// Degree of a warp's bank conflict: the most distinct words that its 32 lanes request in one bank,
+/// so the number of shared-memory wavefronts.
 /// Test: stride s collides gcd(s, 32) ways.
 template <class WordOfLane>
 constexpr int conflict_ways(WordOfLane word) {

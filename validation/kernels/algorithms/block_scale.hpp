@@ -8,8 +8,8 @@
 
 namespace perfmodel::validation {
 
-/// Eight signed 4-bit values in a word: value i in bits 4 i to 4 i + 3, in two's complement, -8 to 7.
-/// Test: every value survives; neighbours do not touch each other.
+/// Signed 4-bit value i of the eight in a word: bits 4 i to 4 i + 3, in two's complement, -8 to 7.
+/// Test: every value survives a round trip and leaves its neighbours unchanged.
 PERFMODEL_HOST_DEVICE constexpr int nibble_of(std::uint32_t word, int i) {
   const int v = static_cast<int>(word >> (4 * i) & 0xFU);
   return v >= 8 ? v - 16 : v;
@@ -25,16 +25,17 @@ PERFMODEL_HOST_DEVICE constexpr int byte_of(std::uint32_t word, int i) {
   return v >= 128 ? v - 256 : v;
 }
 
-/// Nibbles i and i + 4 of a word, as bf16 in its halves, are ((word >> 4 i) & nibble_mask) ^
-/// two_of_nibble_offset, each more by nibble_offset: 0x4300 is 128 in bf16, whose last four bits count
-/// ones; flipping a nibble's sign adds 8. Source: Y. J. Kim et al., "Who says elephants can't run",
-/// 2022, there in fp16. Test: every value, at every place.
+/// int4 to bf16, two at a time: nibbles i and i + 4 of a word become the halves of ((word >> 4 i) &
+/// nibble_mask) ^ two_of_nibble_offset, each too large by nibble_offset. 0x4300 is 128 in bf16, and
+/// its last four bits count ones; flipping a nibble's sign bit adds 8. Source: Y. J. Kim et al.,
+/// "Who says elephants can't run", 2022, there in fp16. Test: every value, at every place.
 inline constexpr std::uint32_t nibble_mask = 0x000F000FU, two_of_nibble_offset = 0x43084308U;
 inline constexpr int nibble_offset = 136;
 
-/// Bytes i and i + 2 of a word are (bits & low_bits_mask | two_of_128) less (bits & sign_bits_mask |
-/// two_of_128), bits = word >> 8 i, both in bf16: the low seven bits above 128, and 128 or, where the
-/// sign bit makes the exponent one more, 256. Test: every value, at every place.
+/// int8 to bf16, two at a time: bytes i and i + 2 of a word are the difference of (bits &
+/// low_bits_mask | two_of_128) and (bits & sign_bits_mask | two_of_128), bits = word >> 8 i. The
+/// first is 128 plus the low seven bits; the second 128, or 256 where the sign bit raises the
+/// exponent. Test: every value, at every place.
 inline constexpr std::uint32_t low_bits_mask = 0x007F007FU, sign_bits_mask = 0x00800080U;
 inline constexpr std::uint32_t two_of_128 = 0x43004300U;
 

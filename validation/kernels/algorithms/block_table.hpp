@@ -12,9 +12,9 @@
 
 namespace perfmodel::validation {
 
-/// A cache of blocks, each of 2^shift positions for every KV head: rows of one head's positions, heads
-/// one after the other. The row of `position`, counted from KV head 0's row 0 of block 0, for KV head
-/// 0; head g is g 2^shift rows further. Source: Kwon et al., "PagedAttention", SOSP 2023, section 4.
+/// Row of `position` for KV head 0 in a paged KV cache, counted from block 0. A block has 2^shift
+/// positions for every KV head, one head's rows after the other's; head g is g 2^shift rows
+/// further. Source: Kwon et al., "PagedAttention", SOSP 2023, section 4.
 /// Test: with one block a sequence, the contiguous layout.
 PERFMODEL_HOST_DEVICE constexpr std::size_t paged_position(int block, int position, int shift,
                                                            int kv_heads) {

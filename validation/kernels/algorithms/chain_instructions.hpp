@@ -1,6 +1,7 @@
-// Machine instructions a value of fusion's kernels, where all threads of a block have values: what fusion.cu
-// records, and what machine_code holds its kernels without loops to, within a tenth on every architecture. Read
-// off what nvcc 13 makes for sm_90. GELU's are with its load, conversions and store.
+// Machine instructions per value of fusion's kernels, where all threads of a block have values.
+// fusion.cu records them; machine_code checks its kernels without loops against them, within a
+// tenth on every architecture. Counted in the code of nvcc 13 for sm_90. GELU's include its load,
+// conversions and store.
 #pragma once
 
 namespace perfmodel::validation::chain_instructions {

@@ -16,9 +16,10 @@ struct energy_window {
   double joules = 0;
 };
 
-/// Cuts the time between the first and the last step of the counter into `parts` of about the same
-/// length, each from one step to another: then what the counter has not yet counted is the same at
-/// both ends, and cancels. Readings are in order of time. Empty where there are not so many steps.
+/// Divides the time between the first and the last step of the energy counter into `parts` windows
+/// of about the same length, each from one step to another. The energy not yet counted is then the
+/// same at both ends of a window, and cancels. Readings are in order of time. Empty with fewer
+/// steps than `parts` needs.
 inline std::vector<energy_window> energy_windows(const std::vector<energy_reading>& readings,
                                                  std::size_t parts) {
   std::vector<energy_reading> steps;

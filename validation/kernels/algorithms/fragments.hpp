@@ -32,10 +32,10 @@ PERFMODEL_HOST_DEVICE constexpr place place_of_d(int lane, int i) {
   return {lane / 4 + (i >= 2 ? 8 : 0), lane % 4 * 2 + i % 2};
 }
 
-// --- operands in shared memory, for the products of a warp group ------------------------------------
+// --- operands in shared memory, for wgmma -------------------------------------------------------
 //
-// Rows of 128 bytes, in groups of eight (1024 bytes, aligned to as much) whose 16-byte chunks are
-// swizzled: Hopper's mode "128B". A matrix with longer rows is cut into panels of 128 bytes.
+// Rows of 128 bytes in groups of eight (1024 bytes, aligned to 1024) with swizzled 16-byte chunks:
+// Hopper's mode "128B". A matrix with longer rows is cut into panels of 128 bytes.
 // Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix Shared Memory Layout".
 
 /// Position of byte `byte` (below 128) of row `row` in a panel: chunk xor row % 8.

@@ -17,9 +17,9 @@ struct softmax_state {
   float sum = 0.0F;
 };
 
-/// Raises the maximum to `above`, which is no lower, and returns what everything that was summed up to
-/// now has to be multiplied with; the sum already is.
-/// Test: the state and a weighted sum equal those of one pass over all scores.
+/// Raises the running maximum to `above`, which is no lower, and rescales the sum. Returns the
+/// factor by which the caller rescales its weighted sums.
+/// Test: the state and a weighted sum equal those computed over all scores at once.
 PERFMODEL_HOST_DEVICE inline float raise_maximum(softmax_state& state, float above) {
   const float by = exp2f(state.maximum - above);
   state.maximum = above;
@@ -32,8 +32,9 @@ struct merge_weights {
   float first, second;
 };
 
-/// Makes `into` the state of two parts together; weighted sums merge with the weights returned. Parts
-/// may be empty. Source: T. Dao et al., "Flash-Decoding for long-context inference", 2023.
+/// Merges the softmax state of another part into `into`; returns the weights of the two parts'
+/// weighted sums. Parts may be empty. Source: T. Dao et al., "Flash-Decoding for long-context
+/// inference", 2023.
 /// Test: any partition of the scores merges to the softmax of them all.
 PERFMODEL_HOST_DEVICE inline merge_weights merge(softmax_state& into, const softmax_state& other) {
   const float above = into.maximum > other.maximum ? into.maximum : other.maximum;

@@ -13,7 +13,7 @@ namespace perfmodel::validation {
 /// What a sample is drawn from: the draft's q, the target's p, or what p has beyond q.
 enum class drawn_from { draft, target, residual };
 
-/// What --break does to a pass.
+/// Errors that --break puts into a speculation round.
 struct sampling_faults {
   bool accepts_too_often = false;  ///< with probability min(1, 2 p / q)
   bool resamples_target = false;   ///< from p, and not from what it has beyond q
@@ -74,9 +74,9 @@ PERFMODEL_HOST_DEVICE inline int draw(const token_distributions& d, drawn_from w
   return last;
 }
 
-/// One pass of the target over `draft_length` proposals. Returns how many tokens it emits, 1 to
-/// draft_length + 1, into `emitted`; all but the last are accepted proposals. sample(what, u) draws
-/// a token; uniform(i), i <= 2 draft_length, are independent in [0, 1).
+/// One verification of `draft_length` proposals by the target. Returns how many tokens it emits, 1
+/// to draft_length + 1, into `emitted`; all but the last are accepted proposals. sample(what, u)
+/// draws a token; uniform(i), i <= 2 draft_length, are independent in [0, 1).
 template <class Sample, class Uniform>
 PERFMODEL_HOST_DEVICE int speculative_pass(const token_distributions& d, int draft_length,
                                            const sampling_faults& faults, Sample&& sample,
@@ -106,8 +106,8 @@ inline double overlap_of(const token_distributions& d) {
   return sum;
 }
 
-/// (1 - a^(g+1)) / (1 - a) tokens a pass, g proposals each accepted with probability a on its own.
-/// Leviathan et al., equation 1.
+/// Expected tokens per round: (1 - a^(g+1)) / (1 - a), with g proposals that are each accepted with
+/// probability a, independently. Source: Leviathan et al., equation 1.
 inline double expected_emitted(double acceptance, int draft_length) {
   double sum = 1.0, power = 1.0;
   for (int i = 0; i < draft_length; ++i) sum += power *= acceptance;

@@ -8,7 +8,7 @@
 
 namespace perfmodel::validation {
 
-/// The upper half of an fp32 is a bf16, so widening is a shift.
+/// The upper half of an fp32 is a bf16, so conversion to fp32 is a shift.
 __device__ inline void widen8(uint4 from, float (&to)[8]) {
   const std::uint32_t words[4] = {from.x, from.y, from.z, from.w};
 #pragma unroll

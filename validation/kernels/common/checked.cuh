@@ -1,4 +1,4 @@
-// Every call of CUDA, cuBLASLt and NCCL is checked: a failure is a measurement_error, never a number.
+// Checks every call of CUDA, cuBLASLt and NCCL: a failure is a measurement_error, never a number.
 #pragma once
 
 #include <cuda_runtime.h>

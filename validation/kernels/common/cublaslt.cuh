@@ -47,13 +47,13 @@ template <>
 inline constexpr cudaDataType_t cublas_type<__nv_fp8_e4m3> = CUDA_R_8F_E4M3;
 
 /// y[m][n] = sum over k of x[m][k] w[n][k], all row-major, x and w of type T, y in bf16, sums in
-/// fp32. That is how linear layers store weights, and the one layout in which fp8 runs everywhere.
-/// The algorithm is the first that cuBLASLt's heuristic proposes with 32 MiB of workspace, as in the
-/// frameworks. cuBLASLt is column-major: it sees y^T[n][m] = w[k][n]^T x[k][m]. `batches` such
-/// products at once, where x, w and y of one follow those of another.
-/// The heuristic takes x, w and y to begin at multiples of 256 bytes (its default); fp8 needs n and k
-/// that are multiples of 16, and is run without fast accumulation. Errors: no_algorithm;
-/// measurement_error for all else.
+/// fp32: the layout of linear layers' weights, and the one layout in which fp8 runs everywhere. The
+/// algorithm is the first that cuBLASLt's heuristic proposes with 32 MiB of workspace, as in the
+/// frameworks. cuBLASLt is column-major: it sees y^T[n][m] = w[k][n]^T x[k][m]. `batches`: a
+/// strided batch of such GEMMs, with x, w and y contiguous from one to the next.
+/// The heuristic assumes x, w and y aligned to 256 bytes (its default). fp8 needs n and k that are
+/// multiples of 16, and runs without fast accumulation. Errors: no_algorithm; measurement_error for
+/// all else.
 template <class T>
 class matrix_product {
  public:

@@ -1,19 +1,20 @@
-// Attention of one new token a sequence over its cached keys and values, for the programs that need
-// a whole step: split over the context, then merged.
+// Decode attention (one new token a sequence over its KV cache), for the programs that run a whole
+// engine step: split over the context, then merged.
 //
 // A block of four warps takes one KV head of one sequence and one split of its context; the query
-// heads that share the KV head are handled together, so that every key and value is read once. A
-// warp takes every fourth piece of 16 keys by itself: its keys and values come by asynchronous copies
-// into a ring of three stages, two of them always on their way, and meet the queries on the tensor
-// cores (S^T = K Q^T, O^T = V^T P^T; queries and probabilities are the operand of eight columns). The
-// online softmax (Milakov and Gimelshein 2018) is one a warp; the warps merge in shared memory, the
+// heads that share the KV head are handled in one go, so that every key and value is read once. A
+// warp takes every fourth piece of 16 keys: cp.async loads its keys and values into a ring of three
+// stages, two of them always in flight, and the tensor cores multiply them with the queries (S^T =
+// K Q^T, O^T = V^T P^T; queries and probabilities are the operand of eight columns). Each warp
+// keeps one online softmax (Milakov and Gimelshein 2018); the warps merge in shared memory, the
 // splits by a second kernel (Dao et al. 2023, "Flash-Decoding").
 //
-// What it should reach on an H200, by arithmetic: 90 % and more of what a copy reaches, from some
-// 100 MB of cache on; less, the launches count. On their way in an SM are 2 blocks x 4 warps x 2 stages
-// x 8 KB = 128 KB, where 4.8 TB/s x 1 us / 132 SMs asks for 36 KB. The loop has some 290 instructions a
-// warp and piece of 8 KB (sm_90; a lane a dimension, without tensor cores, took 1260), of the 1600
-// that an SM can issue while it gets so many bytes.
+// What it should reach on an H200, by arithmetic: at least 90 % of the bandwidth of a memory copy,
+// from a cache of some 100 MB on; for smaller caches the launches count. In flight per SM are 2
+// blocks x 4 warps x 2 stages x 8 KB = 128 KB; Little's law needs 4.8 TB/s x 1 us / 132 SMs = 36
+// KB. The loop has some 290 instructions per warp and piece of 8 KB (sm_90; a version without
+// tensor cores, one lane per dimension, had 1260). An SM can issue 1600 in the time that 8 KB take
+// to arrive.
 #pragma once
 
 #include <algorithm>
@@ -40,8 +41,9 @@ struct decode_attention_shape {
   int batch = 0, query_heads = 0, kv_heads = 0, query_stride = 0;
   int capacity = 0, context = 0, splits = 1, keys_per_split = 0;
   float scale = 0;  ///< factor of the scores, times log2 e
-  /// Paged: position p of sequence b lies in block table[b * blocks + p / 2^block_shift]; a block holds
-  /// its positions for every KV head, and `capacity` is 2^block_shift. Null: a sequence is a block.
+  /// Block table of a paged cache: position p of sequence b is in block table[b * blocks + p /
+  /// 2^block_shift]. A block holds its positions for every KV head, and `capacity` is
+  /// 2^block_shift. Null: contiguous, one block per sequence.
   const int* table = nullptr;
   int blocks = 0, block_shift = 0;
 };
@@ -129,13 +131,14 @@ __global__ void __launch_bounds__(decode_attention_warps * 32, 2)
     }
   }
 
-  // Of this lane's two heads, 2 (lane % 4) and the next; `sum` of its own keys alone.
+  // Softmax state of this lane's two heads, 2 (lane % 4) and the next; `sum` is over its own keys
+  // alone.
   float maximum[2] = {softmax_nothing, softmax_nothing}, sum[2] = {0.0F, 0.0F};
   float out[HeadDim / 16][4] = {};  // dimensions 16 d + lane / 4 and 8 further, of those two heads
   int stage = 0;
   for (int piece = warp; piece < pieces; piece += warps) {
     ptx::wait_copies<stages - 2>();
-    __syncwarp();  // every lane's copies are there, and every lane is done with the stage filled next
+    __syncwarp();  // all lanes' loads have arrived, and no lane still reads the stage filled next
     if (next < pieces) {
       const int now = block;
       if (next + warps < pieces) block = block_of(next + warps);
@@ -227,9 +230,9 @@ __global__ void __launch_bounds__(decode_attention_warps * 32, 2)
   }
 }
 
-/// A block a sequence and query head, a thread a dimension. A lane weighs two of the splits, then all
-/// are summed, eight loads on their way at a time. `merged`: how many splits it takes in, all of them
-/// in a step that is right.
+/// Merges the splits: one block per sequence and query head, one thread per dimension. A lane
+/// computes the weights of two splits, then all are summed, eight loads in flight at a time.
+/// `merged`: number of splits to merge; a correct step merges them all.
 template <int HeadDim>
 __global__ void __launch_bounds__(HeadDim)
     merge_attention_kernel(const float* __restrict__ parts, const float2* __restrict__ states,

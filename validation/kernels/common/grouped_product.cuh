@@ -1,18 +1,18 @@
-// Matrix products over groups of rows, each group with a matrix of its own: what the experts of a
-// mixture compute, in one launch.
+// Grouped GEMM: rows in groups, each group with a matrix of its own. It computes the experts of a
+// mixture of experts in one launch.
 //
 // y[r][n] = sum over k of x[source(r)][k] w[group of r][n][k], bf16 in and out, sums in fp32, by
 // mma.m16n8k16. A block of four warps takes Rows rows of one group and 128 columns; 64 columns of
-// both operands at a time pass through shared memory, in three or four stages of asynchronous copies.
-// Their 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix meets no bank twice. Tiles
-// of 16 rows for the few tokens of decoding, where the weights' bytes are all that counts; of 64 and
-// 128 for many.
+// both operands at a time go through shared memory, in three or four stages filled by cp.async.
+// Their 16-byte chunks are swizzled (chunk xor row % 8), so that ldmatrix has no bank conflict.
+// Tiles of 16 rows are for decode with few tokens, where time goes with the weights' bytes; tiles
+// of 64 and 128 rows for many.
 //
-// What it should reach on an H200, by arithmetic: tiles of 16 rows are bound by bytes (two stages or
-// more of 16 KB on their way in each of three blocks of an SM), 80 % of the bandwidth where there are
-// enough tiles to fill the SMs. Tiles of 128 rows: 45 to 50 % of the bf16 peak, of the 62 % that
-// mma.sync can (128 HMMA among 474 instructions a warp and step on sm_90; tiles of 64 rows 64 among
-// 292), 64 FLOP for a byte from the L2.
+// What it should reach on an H200, by arithmetic: tiles of 16 rows are limited by DRAM bandwidth
+// (at least two stages of 16 KB in flight in each of three blocks of an SM), 80 % of it with enough
+// tiles to fill the SMs. Tiles of 128 rows: 45 to 50 % of the bf16 peak, of the 62 % that mma.sync
+// can reach (128 HMMA among 474 instructions per warp and k step on sm_90; tiles of 64 rows 64
+// among 292), at 64 FLOP per byte from the L2.
 #pragma once
 
 #include "bf16x8.cuh"
@@ -63,7 +63,7 @@ __global__ void __launch_bounds__(grouped::threads) grouped_product_kernel(group
   const int thread = static_cast<int>(threadIdx.x), warp = thread / 32, lane = thread % 32;
   const __nv_bfloat16* w = s.w + static_cast<std::size_t>(of) * s.n * s.k;
 
-  // What this thread copies of a stage: chunk `chunk` of every 16th row.
+  // This thread loads chunk `chunk` of every 16th row of a stage.
   const int chunk = thread % chunks, my_row = thread / chunks;
   constexpr int between = threads / chunks;
   const __nv_bfloat16* from[Rows / between];
@@ -105,7 +105,7 @@ __global__ void __launch_bounds__(grouped::threads) grouped_product_kernel(group
   }
   for (int step = 0; step < steps; ++step) {
     ptx::wait_copies<stages - 2>();
-    // Everyone's copies are there, and everyone is done with the stage that is filled next.
+    // All threads' loads have arrived, and no thread still reads the stage that is filled next.
     __syncthreads();
     const int next = step + stages - 1;
     if (next < steps) load(next, next % stages);

@@ -1,14 +1,16 @@
-// The grouped products of grouped_product.cuh by Hopper's tensor-core instructions for a warp group.
+// The grouped GEMM of grouped_product.cuh by wgmma, Hopper's tensor-core instructions for a warp
+// group.
 //
-// A block takes 128 rows of one group and 256 columns, 64 columns of both operands at a time, four stages
-// in shared memory. Its first warp group fetches: the matrix by the copy engine (TMA), the rows, which
-// lie anywhere, by asynchronous copies of 16 bytes. Two warp groups multiply 64 rows each, m64n256k16,
-// the next step's products on their way before the last are waited for.
+// A block takes 128 rows of one group and 256 columns, 64 columns of both operands at a time, in
+// four stages in shared memory. Its first warp group is the producer: TMA loads the matrix, and
+// 16-byte cp.async the rows, which are not contiguous. Two consumer warp groups multiply 64 rows
+// each by m64n256k16, and issue the next k step before they wait for the last.
 //
-// What it should reach on an H200, by arithmetic: 55 to 65 % of the bf16 peak where experts fill tiles of
-// 128 rows and k is 2048 or more. 85 FLOP for a byte from the L2: its 9.7 TB/s are 83 % of the peak, and
-// two blocks of a cluster do not share what they fetch here, as libraries have it. Filling the stages
-// and storing the sums, which nothing hides with one block an SM, take as long as three to five steps.
+// What it should reach on an H200, by arithmetic: 55 to 65 % of the bf16 peak where experts fill
+// tiles of 128 rows and k is 2048 or more. It needs a byte from the L2 for 85 FLOP: the L2's 9.7
+// TB/s are 83 % of the peak, and two blocks of a cluster do not share their loads here, as
+// libraries do. Filling the stages and storing the accumulators, which nothing hides with one block
+// per SM, take as long as three to five k steps.
 #pragma once
 
 #include "grouped_product.cuh"
@@ -27,8 +29,8 @@ inline constexpr int row_bytes = rows * 128, column_bytes = columns * 128;
 inline constexpr int stage_bytes = row_bytes + column_bytes;
 inline constexpr int shared_bytes = stages * stage_bytes + 1024;
 
-/// Full: the fetching warp group's 128 arrivals and one with the matrix's bytes. Free: one arrival of
-/// each multiplying warp.
+/// `full` expects the producer warp group's 128 arrivals and one with the matrix's bytes; `free`
+/// one arrival from each consumer warp.
 struct barriers {
   std::uint64_t full[stages], free[stages];
 };
@@ -37,14 +39,15 @@ struct barriers {
 #if PERFMODEL_HAS_WGMMA
 namespace hopper_grouped {
 
-/// The fetching warp group. Step `step` is use number n = step / stages of its stage: it waits for the
-/// end of phase n - 1 of "free" (parity 1 of a new barrier has ended). A thread says that its copies are
-/// there `lag` steps later, when it has waited for them and shown them to the tensor cores; at most `lag`
-/// of the four stages are held back so, which leaves two to multiply.
+/// The producer warp group. k step `step` is use number n = step / stages of its stage: it waits
+/// for the end of phase n - 1 of "free" (parity 1 of a new barrier has ended). A thread signals
+/// that its loads have arrived `lag` steps later, after it has waited for them and made them
+/// visible to the tensor cores (proxy fence). At most `lag` of the four stages wait in this way,
+/// which leaves two to multiply.
 __device__ inline void fetch(const grouped_shape& s, const CUtensorMap& matrix, barriers& b,
                              unsigned char* held, int group, int first, int limit,
                              int first_column) {
-  constexpr int each = rows / 16;  // a thread copies chunk thread % 8 of every 16th row
+  constexpr int each = rows / 16;  // a thread loads chunk thread % 8 of every 16th row
   const int thread = static_cast<int>(threadIdx.x), chunk = thread % 8, my_row = thread / 8;
   int from[each];
 #pragma unroll

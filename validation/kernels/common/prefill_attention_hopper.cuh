@@ -1,16 +1,16 @@
-// Causal attention of a prompt's chunk on Hopper: the kernel of prefill_attention.cuh with the tensor
-// cores' own instructions (wgmma) and whole tiles by the copy engine (TMA), after Shah et al. 2024,
-// "FlashAttention-3", without its exchange of turns between warp groups and without a persistent grid.
+// Causal attention of a prefill chunk on Hopper: the kernel of prefill_attention.cuh with wgmma and
+// with tiles loaded by TMA, after Shah et al. 2024, "FlashAttention-3", without its ping-pong
+// scheduling of warp groups and without a persistent grid.
 //
-// A block takes 128 queries of one head: one warp group's first thread fetches tiles of 128 keys and
-// values, two of each in shared memory; two warp groups have 64 queries each. While the tensor cores
-// multiply the next tile's keys and this tile's probabilities with their values, a warp group takes the
-// next tile's softmax.
+// A block takes 128 queries of one head: the first thread of one warp group loads tiles of 128 keys
+// and values, two of each in shared memory; two warp groups have 64 queries each. While the tensor
+// cores multiply the next tile's keys, and this tile's probabilities with their values, a warp
+// group computes the softmax of the next tile.
 //
-// What it should reach on an H200, by arithmetic: 45 to 55 % of its bf16 peak over 8192 tokens. A tile of
-// 128 x 128 takes 2048 cycles of tensor time and 1024 of exponentials, which overlap in part; FlashAttention-3
-// reaches 55 to 65 % with what is left out here. Over 512 tokens it is 128 blocks of one to four tiles:
-// under 25 %.
+// What it should reach on an H200, by arithmetic: 45 to 55 % of its bf16 peak over 8192 tokens. A
+// tile of 128 x 128 takes 2048 cycles of tensor cores and 1024 of exponentials, which overlap in
+// part; FlashAttention-3 reaches 55 to 65 % with what is left out here. Over 512 tokens it is 128
+// blocks of one to four tiles: under 25 %.
 #pragma once
 
 #include "prefill_attention.cuh"
@@ -43,9 +43,9 @@ struct barriers {
 #if PERFMODEL_HAS_WGMMA
 namespace hopper_prefill {
 
-/// One thread. Use number n of a stage (tile / stages) waits for the end of phase n - 1 of its "free"
-/// barrier, parity (n - 1) % 2, so that the first use of a new barrier passes with parity 1; the full
-/// barrier's phase n ends when the tile has come.
+/// The producer, one thread. Use number n of a stage (tile / stages) waits for the end of phase n -
+/// 1 of its "free" barrier, parity (n - 1) % 2, so that the first use of a new barrier passes with
+/// parity 1. Phase n of the "full" barrier ends when the tile has arrived.
 __device__ inline void produce(const prefill_attention_shape& a, const maps& m, barriers& b,
                                unsigned char* tiles, int first_query, int head, int kv_head,
                                int count) {
@@ -68,8 +68,8 @@ __device__ inline void produce(const prefill_attention_shape& a, const maps& m, 
   }
 }
 
-/// Raises the two rows' maxima by a tile's scores, turns the scores into probabilities and sums them;
-/// returns in `shrink` what came before has to be multiplied with.
+/// Online softmax of one tile: raises the two rows' maxima by the tile's scores, turns the scores
+/// into probabilities and sums them. `shrink` returns the factor that rescales the earlier sums.
 __device__ inline void soften(float (&score)[64], float (&maximum)[2], float (&sum)[2],
                               float (&shrink)[2], float scale) {
 #pragma unroll

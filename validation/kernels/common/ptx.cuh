@@ -1,7 +1,7 @@
-// The few instructions that C++ has no word for, each as a function: tensor-core products, matrix
-// loads from shared memory, asynchronous copies, loads past the L1, the nanosecond timer. Source:
-// NVIDIA, PTX ISA. This is the one header with assembly in it; where a CPU plays the device
-// (validation/emulator), the same functions do by C++ what the PTX ISA says that they do.
+// PTX instructions without a C++ equivalent, each as a function: tensor-core mma, matrix loads from
+// shared memory (ldmatrix), cp.async, loads that bypass the L1, the nanosecond timer. Source:
+// NVIDIA, PTX ISA. This is the one header with inline assembly; on the emulated device
+// (validation/emulator) the same functions compute in C++ what the PTX ISA specifies.
 #pragma once
 
 #include <cuda_bf16.h>
@@ -29,14 +29,14 @@ __device__ inline void mma_bf16(float (&d)[4], const std::uint32_t (&a)[4],
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
 }
 
-/// Whether an SM of this compute capability (in tens) multiplies fp8 by mma.sync. ptxas takes the
-/// instruction from sm_89 on, but on sm_90 to sm_110 makes fp16 products and additions of it: right,
-/// and no peak of anything. Test: machine_code counts QMMA.
+/// Whether an SM of this compute capability (in tens) has mma.sync in fp8. ptxas accepts the
+/// instruction from sm_89 on, but on sm_90 to sm_110 it emits fp16 multiplications and additions: a
+/// correct result, and no peak. Test: machine_code counts QMMA.
 constexpr bool has_fp8_mma(int architecture) {
   return architecture == 89 || architecture >= 120;
 }
 
-/// Multiplication in fp8 e4m3 with k = 32 (mma.m16n8k32), where has_fp8_mma; elsewhere d becomes NaN.
+/// mma.m16n8k32 in fp8 e4m3, where has_fp8_mma; elsewhere d becomes NaN.
 __device__ inline void mma_fp8(float (&d)[4], const std::uint32_t (&a)[4],
                                const std::uint32_t (&b)[2]) {
 #if defined(__CUDA_ARCH__) && (__CUDA_ARCH__ == 890 || __CUDA_ARCH__ >= 1200)
@@ -54,9 +54,9 @@ __device__ inline unsigned shared_address(const void* p) {
   return static_cast<unsigned>(__cvta_generic_to_shared(p));
 }
 
-/// Four 8 x 8 matrices of 16-bit values from shared memory: lanes 8 i .. 8 i + 7 point at the rows
-/// (16 bytes each, aligned) of matrix i, and register i gets two values of it: row lane / 4, columns
-/// 2 (lane % 4) and the next.
+/// ldmatrix.x4: four 8 x 8 matrices of 16-bit values from shared memory. Lanes 8 i .. 8 i + 7 hold
+/// the addresses of the rows (16 bytes each, aligned) of matrix i. Register i of a lane gets two of
+/// its values: row lane / 4, columns 2 (lane % 4) and the next.
 __device__ inline void load_matrices(std::uint32_t (&r)[4], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];\n"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
@@ -106,12 +106,12 @@ __device__ inline void copy_async(void* shared, const void* global, bool there =
                : "r"(shared_address(shared)), "l"(global), "r"(bytes)
                : "memory");
 }
-/// Ends a group of copies.
+/// cp.async.commit_group: closes this thread's group of loads.
 __device__ inline void commit_copies() {
   asm volatile("cp.async.commit_group;\n" ::: "memory");
 }
-/// Waits until at most the `Still` newest groups of this thread are under way. Other threads see the
-/// data after a barrier.
+/// cp.async.wait_group: waits until at most the `Still` newest groups of this thread are in flight.
+/// Other threads see the data after a barrier.
 template <int Still>
 __device__ inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(Still) : "memory");

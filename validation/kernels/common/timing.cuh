@@ -86,7 +86,8 @@ class sm_clock {
   }
   const event& at(std::size_t mark) const { return events_[mark]; }
 
-  /// In Hz, from each mark to the next; empty where an interval cannot be told. Waits for the marks.
+  /// SM clock in Hz, from each mark to the next; empty where it cannot be told. Waits for the
+  /// marks.
   std::vector<double> between_marks() {
     PERFMODEL_CUDA(cudaStreamSynchronize(stream_));
     const std::vector<long long> cycles = cycles_.download();

@@ -1,6 +1,7 @@
-// Hopper's copies of whole tiles by the tensor memory accelerator, and the barriers in shared memory that
-// they complete on. Source: NVIDIA PTX ISA, "mbarrier" and "cp.async.bulk.tensor"; CUDA driver API,
-// "Tensor Map Object Management". Used where PERFMODEL_HAS_WGMMA is; the emulated device has none of it.
+// Hopper's tensor memory accelerator (TMA): loads of whole tiles, and the mbarriers in shared
+// memory on which they complete. Source: NVIDIA PTX ISA, "mbarrier" and "cp.async.bulk.tensor";
+// CUDA driver API, "Tensor Map Object Management". Used only with PERFMODEL_HAS_WGMMA; the emulated
+// device has none of it.
 #pragma once
 
 #ifndef PERFMODEL_EMULATED
@@ -18,7 +19,7 @@ namespace perfmodel::validation::tma {
 
 #if PERFMODEL_HAS_WGMMA
 
-/// A barrier's phase ends when `arrivals` threads have arrived and the bytes that they expect are there.
+/// Initialises a barrier: a phase ends after `arrivals` arrivals and the bytes that they expect.
 __device__ inline void start(std::uint64_t* barrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;\n" ::"r"(ptx::shared_address(barrier)),
                "r"(arrivals)
@@ -50,9 +51,9 @@ __device__ inline bool reached(std::uint64_t* barrier, unsigned parity) {
       : "memory");
   return done != 0;
 }
-/// Waits until phase number n with n % 2 == parity has ended; parity 1 of a new barrier has. Gives up
-/// after a second, and at once where `alive` is false already: a mistake of ours costs a failed check, and
-/// not the run.
+/// Waits until phase number n with n % 2 == parity has ended; parity 1 of a new barrier has. Gives
+/// up after a second, and at once where `alive` is false already: an error in these kernels fails a
+/// check and does not hang the run.
 __device__ inline void wait(std::uint64_t* barrier, unsigned parity, bool& alive) {
   if (!alive || reached(barrier, parity)) return;
   const std::uint64_t began = ptx::nanoseconds();
@@ -77,8 +78,9 @@ __device__ inline void load(void* to, const CUtensorMap& map, int column, int ro
 
 #endif
 
-/// Planes of rows of `columns` bf16 values, as boxes of 64 columns and `box_rows` rows that lie
-/// swizzled ("128B") in shared memory; what is outside comes as 0. Steps in elements, multiples of 8.
+/// Tensor map of planes of rows of `columns` bf16 values, in boxes of 64 columns and `box_rows`
+/// rows, swizzled ("128B") in shared memory; out-of-bounds elements load as 0. Strides in elements,
+/// multiples of 8.
 inline CUtensorMap tile_map(const __nv_bfloat16* at, int columns, int rows, int planes,
                             std::size_t row_step, std::size_t plane_step, int box_rows) {
   void* found = nullptr;

@@ -1,7 +1,7 @@
-// Hopper's tensor-core GEMMs of a warp group: four warps multiply operands that lie in shared memory,
-// asynchronously. Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix Multiply-Accumulate
-// Instructions". They exist for sm_90a alone: a kernel that uses them is empty elsewhere, and the
-// host asks has_wgmma() first. The emulated device has none of them.
+// wgmma, Hopper's tensor-core instructions for a warp group: four warps multiply operands in shared
+// memory, asynchronously. Source: NVIDIA PTX ISA, "Asynchronous Warpgroup Level Matrix
+// Multiply-Accumulate Instructions". They exist on sm_90a alone: a kernel that uses them is empty
+// elsewhere, and the host checks has_wgmma() first. The emulated device has none of them.
 #pragma once
 
 #include <cstdint>
@@ -45,8 +45,8 @@ __device__ inline void publish_stores() {
   asm volatile("fence.proxy.async.shared::cta;\n" ::: "memory");
 }
 
-/// Of a warp group, in a kernel whose launch bounds name one block an SM: fewer registers a thread, and
-/// more, once the others have given theirs.
+/// setmaxnreg of a warp group, in a kernel with launch bounds of one block per SM: reduces its
+/// registers per thread, or raises them once the other warp groups have released theirs.
 template <int Registers>
 __device__ inline void give_registers() {
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;\n" ::"n"(Registers));

@@ -1,11 +1,12 @@
-// Rate of a Hopper GPU's tensor cores by warp-group instructions (wgmma), with both operands in
-// shared memory: the peak that SMs x FLOP per clock x clock speaks of.
+// Peak rate of a Hopper GPU's tensor cores by wgmma with both operands in shared memory: the peak
+// of "SMs x FLOP per clock x clock".
 //
-// A block an SM, two warp groups: each keeps 64 x 256 sums and multiplies its own 64 rows of 128 bytes
-// with the 256 rows of 128 bytes that both share, four products at a time, the next four on their way
-// before the last are waited for. A product of m64n256k16 takes 128 cycles and reads 10 KB of shared
-// memory, 80 of the 128 bytes a cycle. What it should reach on an H200, by arithmetic: 4096 FLOP a
-// clock and SM in bf16 and 8192 in fp8, 95 % and more of it, at the clock that the power limit leaves.
+// One block per SM, two warp groups: each keeps 64 x 256 accumulators and multiplies its own 64
+// rows of 128 bytes with the 256 rows of 128 bytes that both share, four wgmma at a time; the next
+// four are issued before the last are waited for. One m64n256k16 takes 128 cycles and reads 10 KB
+// of shared memory, 80 of the 128 bytes per cycle. What it should reach on an H200, by arithmetic:
+// at least 95 % of 4096 FLOP per clock and SM in bf16 and of 8192 in fp8, at the clock that the
+// power limit leaves.
 #pragma once
 
 #include <cstdint>
@@ -89,8 +90,8 @@ device_buffer<uint4> on_device(const std::vector<T>& operands) {
   return device_buffer<uint4>{std::span<const uint4>(vectors)};
 }
 
-/// Every sum of the last block against the product of whole numbers, which fp32 holds exactly; then the
-/// time on random operands.
+/// Checks every accumulator of the last block against a GEMM of whole numbers, which fp32 holds
+/// exactly; then measures the time on random operands.
 template <class T>
 void measure_wgmma(const session& s, recording& r, const char* format) {
   const std::string name = std::string("wgmma in ") + format;

@@ -33,17 +33,17 @@ inline constexpr machine_profile
     machine_row({0.30,   0.0,    0.0,   2.0,      0.24}));
 // clang-format on
 
-/// Share of the matrix rate left by AITER's GEMMs with fp8 block scales. It is a number of the
-/// machine, since all engines call these kernels. Standard errors 0.007 and 0.005.
+/// Share of the matrix rate that AITER's GEMMs with fp8 block scales reach. It belongs to the chip
+/// and not to an engine, since all engines call these kernels. Standard errors 0.007 and 0.005.
 /// Test: a large GEMM on either chip takes its FLOP at that rate.
 constexpr double block_scale_share_of(const accelerator& a) {
   return a.architecture == chip_architecture::cdna3 ? 0.6226 : 0.4889;
 }
 
-/// AITER's fused experts (CK, assembler); the same program fits them. bf16 on both chips; fp8 in
-/// blocks of 128 x 128 on both; MXFP4 weights with fp8 or MXFP4 operands on MI355X; 4-bit weights
-/// (int4, MXFP4) with bf16 operands on MI355X, assumed for MI300X. Standard errors of bf16: 7 %,
-/// 9 %, 13 %, 19 %; for the next two 6, 4, 7 and 8 %, and 5, 3, 6 and 5 %.
+/// AITER's fused expert kernels (Composable Kernel, assembly), fitted by tools/fit/fit_amd.cpp. In
+/// this order: bf16; fp8 with block scales of 128 x 128; MXFP4 weights with fp8 or MXFP4 operands
+/// (MI355X only); int4 or MXFP4 weights with bf16 operands (MI355X, assumed for MI300X). Standard
+/// errors of the four columns: bf16 7, 9, 13, 19 %; fp8 6, 4, 7, 8 %; MXFP4 5, 3, 6, 5 %.
 // clang-format off
 inline constexpr moe_kernels
     //                          floor us, buffer_share, matrix_ratio, dram_saturation

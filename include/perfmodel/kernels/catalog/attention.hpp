@@ -13,12 +13,13 @@ inline constexpr source aic_attention{basis::measured, "fitted to the attention 
 }  // namespace sources
 
 // clang-format off
-/// FlashAttention-2. Splits: flash_api.cpp, num_splits_heuristic over twice the SMs, at most 128.
-/// Grouped queries are copied into one tile: the same file, seqlenq_ngroups_swapped.
-/// A block has 64 queries and 128 keys and values of 128 in 16 bits: flash_fwd_launch_template.h,
-/// run_mha_fwd_splitkv_dispatch, which a paged cache takes. An SM of A100 holds two blocks, the 100
-/// KiB of Ada and of Blackwell workstation GPUs one. The tiles of a head start with its first rows,
-/// which see least; the others then wait for 0.63 of the longest.
+/// FlashAttention-2. Splits: num_splits_heuristic in flash_api.cpp over twice the SMs, at most 128.
+/// GQA: the query heads of a KV head are rows of one tile (seqlenq_ngroups_swapped, same file).
+/// A block has a tile of 64 queries and 128 keys, head_dim 128 in 16 bits:
+/// run_mha_fwd_splitkv_dispatch in flash_fwd_launch_template.h, the path of a paged cache. Two
+/// blocks fit in an SM of A100, one in the 100 KiB of shared memory of Ada and of Blackwell
+/// workstation GPUs. Causal tiles start with the shortest; the default `tail` is the wait for the
+/// longest.
 inline constexpr attention_kernels flash_attention_2{
     .name = "flash_attention_2", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 80.0 * KiB,
     .tile_rows = 64.0, .tile_keys = 128.0, .overlaps_memory = true, .reorders_heads = true,
@@ -29,19 +30,20 @@ inline constexpr attention_kernels flash_attention_3{
     .name = "flash_attention_3", .max_splits = 32.0, .blocks_per_sm = 1.0, .tile_rows = 64.0, .tail = 0.25,
     .kernel_cycles = 2000.0, .split_cycles = 165.0, .sequence_cost = 0.02 * us, .scheduled_sequences = 992.0,
     .low_precision_kv_time = 2.1 * us, .low_precision_element_cycles = 0.25};
-/// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2; a decode tile
-/// has 16 rows (utils.cuh, FA2DetermineCtaTileQ), and with dequantised keys takes the time of 32.
-/// Two blocks fit an SM; the latencies show that they take turns. Queries and new keys are not
-/// converted. Chips without fp8 convert keys and values as they convert weights.
+/// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2. A decode tile
+/// has 16 rows (FA2DetermineCtaTileQ in utils.cuh); with dequantised keys it takes as long as 32.
+/// Two blocks fit in an SM, and by the latencies one loads while the other computes. No kernel
+/// converts queries or new keys to 8 bits. Chips without fp8 convert keys and values as they
+/// convert weights.
 inline constexpr attention_kernels flashinfer{
     .name = "flashinfer", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 64.0 * KiB,
     .decode_rows = 32.0, .tile_rows = 64.0, .overlaps_memory = true, .kernel_cycles = 4000.0,
     .partial_row_cycles = 350.0, .low_precision_kv_time = 2.5 * us, .low_precision_kv_matrix = 0.81,
     .dequantisation_cycles = dequantisation_cycles_per_weight};
-/// TensorRT-LLM's kernels for Blackwell, through FlashInfer: two tiles of 128 query rows in flight.
-/// The limit of 8 splits is inferred from the latencies, not read in the source. They show no
-/// further kernel that combines. 8-bit multiplications are less than twice as fast, limited by the
-/// exponentials.
+/// TensorRT-LLM's kernels for Blackwell, called through FlashInfer: two tiles of 128 query rows in
+/// flight. Two properties are inferred from the latencies, not read in the source: at most 8
+/// splits, and no separate kernel that merges them. 8-bit multiplications are less than twice as
+/// fast, since the exponentials limit them.
 inline constexpr attention_kernels tensorrt_llm{
     .name = "tensorrt_llm", .max_splits = 8.0, .blocks_per_sm = 1.0, .tile_rows = 256.0,
     .overlaps_exponential = true, .split_cycles = 400.0, .low_precision_kv_time = 0.5 * us,

@@ -50,9 +50,9 @@ inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
                                                      .cross_socket_factor = 1.60,
                                                      .ranks_per_socket = 4};
 
-/// vLLM's kernels, and SGLang's up to 0.5.10: ranks meet in a barrier before and after.
+/// vLLM's all-reduce kernels, and SGLang's up to 0.5.10: a barrier of all ranks before and after.
 inline constexpr engine_all_reduce_kernels barrier_kernels{};
-/// TensorRT-LLM's kernels, and SGLang's from 0.5.14 on: flags travel with the data.
+/// TensorRT-LLM's all-reduce kernels, and SGLang's from 0.5.14 on: flags travel with the data.
 inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.688};
 
 /// Parameters of a row in us and shares, in the order of collective_parameters; an in_network_share
@@ -62,11 +62,11 @@ constexpr collective_parameters link_row(const std::array<double, 8>& x) {
           x[5] * us, x[6],      x[7] * us};
 }
 
-// The last three of H100 are H200's: the same die, links and kernels, not measured.
-// NVLink 5, from public tables: the link is twice as quick as Hopper's with equal shares. Its
-// latencies are 1.66(22) times Hopper's, each within 30 % of its own (see fit_collectives). So is
-// the barrier of the engines' kernels (6.95 us over 4.17; NCCL's symmetric kernels 3 us over 2.3,
-// NVIDIA/nccl issue 1940). host_launch is H200's.
+// H100's last three columns are H200's (same die, links and kernels), not measured. NVLink 5 is
+// from public tables: twice Hopper's bandwidth, with equal shares. Its latencies are 1.66 (standard
+// error 0.22) times Hopper's; each single ratio is within 30 % (see fit_collectives). The engines'
+// floor has that ratio too: 6.95 over 4.17 us (NCCL's symmetric kernels: 3 over 2.3 us, NVIDIA/nccl
+// issue 1940). host_launch is H200's.
 // clang-format off
 inline constexpr collective_profile
     //        launch hop    simple_wait  link    in-network  engine floor  engine  host_launch
@@ -85,28 +85,29 @@ inline constexpr collective_profile
     link_row({0.69,  0.13,  3.3,         0.023,  0.028,      0.20,         0.011,  0.0}), 0.21, &sources::nvlink5_public}, nvlink_protocols};
 // clang-format on
 
-/// log_sigma of links by collective_kind for one fitted profile. It covers 83 to 89 % of the rows
-/// in blind tests without their operation, their ranks, their engine (measured chips) or their
-/// table (NVLink 5). The engines' kernels of NVLink 5 take Hopper's: one version of one engine was
-/// seen, and versions differ by that.
-/// docs/validation/coverage.md has the table, tests/property/coverage_recorded.cpp holds it.
+/// log_sigma of links by collective_kind for one fitted profile, set by blind tests. Each leaves a
+/// group of rows out of the fit: an operation, a number of ranks or an engine (measured chips), or
+/// a table (NVLink 5). The 80 % interval covers 83 to 89 % of the held-out rows. Engine kernels on
+/// NVLink 5 take Hopper's value: only one version of one engine was measured, and versions differ
+/// by as much.
+/// Table: docs/validation/coverage.md. Test: tests/property/coverage_recorded.cpp.
 constexpr kind_log_sigmas measured_link_log_sigmas(const collective_profile& p) {
   if (&p == &collectives_a100_sxm) return {0.125, 0.19};
   if (&p == &collectives_h100_sxm) return {0.09, 0.21};
   if (&p == &collectives_h200_sxm) return {0.115, 0.21};
   return {0.145, 0.21};
 }
-/// log_sigma of transfers between generations by the clocks, seen between A100 and Hopper.
+/// log_sigma of link profiles transferred between generations, from A100 to Hopper and back.
 inline constexpr kind_log_sigmas generation_transfer_log_sigmas{0.18, 0.27};
 
 /// Profile of a fabric without measurements, from its link alone.
 ///
-///     NVLink and its like: Hopper's times and shares; those of NVLink 5 where the link is quicker
-///     than 450 GB/s one way. log_sigma: as between generations.
+///     NVLink and similar links: Hopper's times and shares, or NVLink 5's above 450 GB/s one way.
+///     log_sigma: as between generations.
 ///     PCIe: a hop of 1.61 us; NCCL's channels carry 20 GB/s on generations 4 and 5, and never
 ///     more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
 ///     NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
-///     log_sigma: 0.27 on held-out tables, stated larger, for servers differ.
+///     log_sigma: 0.35, above the 0.27 of held-out tables, since servers differ.
 ///     Infinity Fabric: Hopper's, without in-network reduction, at any rate; log_sigma assumed.
 ///     Networks: hop 10 us, the rest as on NVLink, log_sigma assumed.
 ///
@@ -152,8 +153,8 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
 inline constexpr std::array measured_collective_profiles{
     &collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
 
-/// Profile fitted to the links of this machine, or of an equal die on an equal fabric; null where
-/// there is none. Test: a100_sxm_40gb has a100_sxm_80gb's.
+/// Profile fitted to the links of this machine, or of another machine with the same die and fabric;
+/// null if none was. Test: a100_sxm_40gb has a100_sxm_80gb's.
 constexpr const collective_profile* measured_collectives(const accelerator& a) {
   const collective_profile* found = nullptr;
   for (const collective_profile* p : measured_collective_profiles) {
@@ -168,9 +169,8 @@ constexpr const collective_profile* measured_collectives(const accelerator& a) {
   return found;
 }
 
-/// Source profile for an accelerator on NVLink: of its generation where one was measured, the
-/// machine's own where only its link differs; A100's on Volta; NVLink 5's on quicker links than
-/// Hopper's; else H100's.
+/// Source profile for an accelerator on NVLink: one of its generation, first that of the same die.
+/// If none was measured: A100's for Volta, NVLink 5's for links faster than Hopper's, else H100's.
 /// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm and
 /// vera_rubin_nvl72 NVLink 5's.
 constexpr const collective_profile& nearest_collectives(const accelerator& a) {
@@ -185,9 +185,9 @@ constexpr const collective_profile& nearest_collectives(const accelerator& a) {
                                                           : collectives_h100_sxm;
 }
 
-/// Transferred profile. Shares hold for any link; latencies take equally many cycles: the source's
-/// times the ratio of the two SM clocks, where both are stated. A100 by H100's errs by 13 % (27 %
-/// without the clocks), and back 14 % (41 %); between H100 and H200 5 to 6 %.
+/// Transferred profile. Shares stay. Latencies take the same number of SM cycles: they are scaled
+/// by the ratio of the SM clocks if both are stated. Mean errors: A100 predicted by H100 13 % (27 %
+/// without the clocks), H100 by A100 14 % (41 %), between H100 and H200 5 to 6 %.
 /// Test: at twice the clock every latency is half as long.
 constexpr collective_profile transferred_collectives(const collective_profile& from,
                                                      const accelerator& to) {
@@ -206,9 +206,10 @@ constexpr collective_profile transferred_collectives(const collective_profile& f
   return p;
 }
 
-/// log_sigma of a transferred profile: the source's own, or the error of transfers where
-/// generations or links differ, if that is larger. Within a generation it is 0.15 of ln of the
-/// links' ratio (assumed, as for machines).
+/// log_sigma of a transferred profile: max(source's, transfer's). The transfer's is
+/// generation_transfer_log_sigmas between generations. Within a generation it is 0.15
+/// ln(ratio of the link bandwidths)
+///  (assumed, as for machines).
 constexpr kind_log_sigmas transferred_link_log_sigmas(const collective_profile& from,
                                                       const accelerator& to) {
   const bool blackwell = to.architecture == chip_architecture::blackwell ||
@@ -240,9 +241,9 @@ constexpr kind_log_sigmas link_log_sigmas_of(const accelerator& a) {
   return {any, any};
 }
 
-/// The fitted profile where there is one, else a transferred one, else the default of its fabric. A
-/// Grace CPU takes 30 us for a launch: assumed, between the 21.5 of H200's hosts and 38.8 for
-/// TensorRT-LLM's smallest all-reduce on GB200 (TensorRT-LLM pull request 14534).
+/// Link profile of an accelerator: its fitted one, else a transferred one, else the default of its
+/// fabric. A launch takes 30 us on a Grace CPU: assumed, between 21.5 us on H200's hosts and 38.8
+/// us for TensorRT-LLM's smallest all-reduce on GB200 (TensorRT-LLM pull request 14534).
 constexpr collective_profile collective_profile_of(const accelerator& a) {
   if (const collective_profile* measured = measured_collectives(a)) return *measured;
   require_calibrated_kind(a);

@@ -13,8 +13,9 @@ inline constexpr source aic_moe{basis::measured, "fitted to the balanced expert 
 // clang-format on
 }  // namespace sources
 
-/// Library of expert kernels from a row: floor in us, buffer_share, matrix_ratio, dram_saturation;
-/// then the exponent of the overlap, the limits of its tile rows, and who buffers which rows.
+/// Library of expert kernels from a row: floor in us, buffer_share, matrix_ratio, dram_saturation.
+/// Then the exponent of the overlap, the limits of its tile rows, all_rows_buffered and
+/// launcher_tiles (see moe_kernels).
 constexpr moe_kernels moe_row(const char* name, const std::array<double, 4>& fitted,
                               double overlap = 2.0, std::array<double, 2> tile_rows = {16.0, 128.0},
                               bool all_rows_buffered = false, bool from_launcher = false) {
@@ -50,10 +51,9 @@ inline constexpr moe_kernels
     trtllm_experts = moe_row("trtllm_experts",         {13.63, 0.8431, 0.6903, 3.406}, 3.0, {8.0, 64.0}, false, true),
     trtllm_fp8_experts = moe_row("trtllm_fp8_experts", {32.55, 0.8431, 0.2678, 3.381}, 3.0, {8.0, 64.0}, true, true);
 // clang-format on
-/// Triton's experts on RTX PRO 6000, with an L2 of 128 MiB that holds the buffers of 2,048 tokens.
-/// Only their rate is fitted, to vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
-/// The ratio is over its own matrix share, which GEMMs of smaller instructions gave; it is Hopper's
-/// from an earlier fit of all machines.
+/// Triton's experts on RTX PRO 6000: its L2 of 128 MiB holds the buffers of 2,048 tokens. Only
+/// buffer_share is fitted, to vLLM's kernel there (fit_workstation.cpp); standard error 0.05.
+/// matrix_ratio is Hopper's, from an earlier fit of all machines.
 inline constexpr moe_kernels triton_experts_rtx_pro_6000 =
     moe_row("triton_experts_rtx_pro_6000", {30.34, 1.114, 0.8332, 2.213}, 3.0, {16.0, 128.0}, true);
 /// Triton's experts with default tiles on A100, where few shapes were tuned: fitted to SGLang's

@@ -41,13 +41,14 @@ inline constexpr expert_libraries
     aiter_on_cdna4{    &aiter_mxfp4_experts, &aiter_dequantised_experts, &aiter_fp8_experts,  &aiter_fp8_experts};
 // clang-format on
 
-/// Machine with measured GEMMs and attention; of AMD's GPUs, GEMMs and experts only; of RTX PRO
-/// 6000, GEMMs only, and its attention is L40S's.
-/// log_sigma by kind, in the order of gemm_kind, attention_kind and expert_kind; 0: not measured.
-/// It covers 84 to 89 % of the rows in blind tests without their n, their k or a third of the m
-/// (GEMMs), their head counts, batches or lengths (attention), or their model's shape (experts).
-/// Shapes outside these groups err 1.2 to 1.5 times as much as the same rows in sample.
-/// docs/validation/coverage.md has the table, tests/property/coverage_measured.cpp repeats it.
+/// Measured machine: its profiles, and log_sigma by gemm_kind, attention_kind and expert_kind (0:
+/// not measured). AMD's GPUs have measured GEMMs and experts; RTX PRO 6000 has measured GEMMs, and
+/// L40S's attention.
+/// log_sigma is set by blind tests, each with a group of shapes left out of the fit: an n, a k or a
+/// third of the m (GEMMs); head counts, batches or lengths (attention); a model's shape (experts).
+/// Its 80 % interval covers 84 to 89 % of the held-out rows. Errors there are 1.2 to 1.5 times
+/// those in sample.
+/// Table: docs/validation/coverage.md. Test: tests/property/coverage_measured.cpp.
 struct measured_machine {
   const machine_profile* machine;
   const attention_profile* attention;
@@ -167,7 +168,7 @@ constexpr const measured_machine& gemm_donor_of(const accelerator& a) {
   return is_geforce(a) ? measured_rtx_pro_6000 : nearest;
 }
 
-/// Whether both run kernels of one generation.
+/// True if both run kernels of the same generation.
 constexpr bool is_same_generation(const accelerator& a, const accelerator& donor) {
   return a.architecture == donor.architecture ||
          (a.architecture == chip_architecture::blackwell_ultra &&
@@ -193,29 +194,29 @@ constexpr double machine_distance(const accelerator& a, const accelerator& b) {
   return most;
 }
 
-/// Additional log_sigma between generations for a distance above 0.87: 0.3 for each e-fold. It is
-/// the median over ten transfers among A100, Hopper, L40S and B200 (0.25 to 0.35 without those to
-/// one of them).
+/// Additional log_sigma of a transfer between generations: 0.3 x (machine_distance - 0.87), at
+/// least 0. The slope is the median of ten transfers among A100, Hopper, L40S and B200. Without the
+/// transfers to any one of these it is 0.25 to 0.35.
 constexpr double distance_log_sigma(const accelerator& a, const accelerator& donor) {
   return 0.3 * (std::max)(0.0, machine_distance(a, donor) - 0.87);
 }
 
-/// log_sigma of a transferred GEMM profile, where the source's own is not larger: it covers 80 % of
-/// the errors of each measured machine predicted from another.
-/// Within a generation 0.09 (H100 and H200), and 0.15 of a larger distance. Between generations
-/// 0.13 (A100, L40S and B200 by their nearest), and more with their distance. Among AMD's GPUs 0.21
-/// (MI355X by MI300X's), without any pair within a generation.
-/// docs/validation/transferred_profiles.md has the tables.
+/// log_sigma of a transferred GEMM profile, unless the source's own is larger. Its 80 % interval
+/// covers 80 % of the errors when each measured machine is predicted from another one.
+/// Same generation: max(0.09, 0.15 machine_distance), from H100 and H200. Other generation: 0.13 +
+/// distance_log_sigma, from A100, L40S and B200 predicted by their nearest source. AMD: 0.21, from
+/// MI355X predicted by MI300X.
+/// Tables: docs/validation/transferred_profiles.md.
 constexpr double transfer_log_sigma(const accelerator& a, const accelerator& donor) {
   if (is_measured_amd(a)) return 0.21;
   const double distance = machine_distance(a, donor);
   if (is_same_generation(a, donor)) return (std::max)(0.09, 0.15 * distance);
   return 0.13 + distance_log_sigma(a, donor);
 }
-/// log_sigma of a transferred attention profile. Between generations prefill has 0.17; decode 0.53,
-/// from B200 by H200's alone, but 0.095 where both run FlashAttention-2 (A100 by L40S's and back:
-/// the law has their difference), and more with the distance as for GEMMs. AMD's attention has that
-/// of GEMMs, without a measured transfer.
+/// log_sigma of a transferred attention profile: at least transfer_log_sigma. Between generations
+/// it is at least 0.17 for prefill and 0.53 for decode (one transfer, H200 to B200). If both run
+/// FlashAttention-2, decode has 0.095 + distance_log_sigma (A100 to L40S and back). AMD's attention
+/// was not measured: it has transfer_log_sigma.
 constexpr double attention_transfer_log_sigma(const accelerator& a, const accelerator& donor,
                                               bool of_prefills) {
   const double any = transfer_log_sigma(a, donor);
@@ -224,18 +225,18 @@ constexpr double attention_transfer_log_sigma(const accelerator& a, const accele
   if (!of_prefills && older(donor) && older(a)) return 0.095 + distance_log_sigma(a, donor);
   return (std::max)(any, of_prefills ? 0.17 : 0.53);
 }
-/// Uncertainty that a transfer adds, in quadrature, for a format without measurements on the source
-/// GPU. It covers 72 to 87 % of GEMMs in fp8, nvfp4 and int8 and of caches in fp8, and 53 % of fp8
-/// in blocks on L40S.
+/// log_sigma that a transfer adds, in quadrature, for a format that was not measured on the source
+/// GPU. The 80 % interval then covers 72 to 87 % of GEMMs in fp8, nvfp4 and int8 and of attention
+/// with fp8 caches, and 53 % of fp8 GEMMs with block scales on L40S.
 inline constexpr double unmeasured_format_log_sigma = 0.13;
 
 constexpr double in_quadrature(double a, double b) {
   return math::sqrt(a * a + b * b);
 }
 
-/// Profile transferred from another machine, by default the nearest. Shares and floors are equal;
-/// bandwidths of caches scale with SMs x clock; the slowdown follows from the source's energy per
-/// FLOP (power limit over dense bf16 peak) at the accelerator's own.
+/// Profile transferred from another machine, by default the nearest. Shares and floors stay. Cache
+/// bandwidths scale with SMs x clock. 1 + power_slowdown scales with peak FLOP per joule: dense
+/// bf16 peak / power limit of the accelerator, over that of the source.
 /// Errors: a kind of machine without measurements.
 constexpr machine_profile transferred_machine_profile(const accelerator& a,
                                                       const measured_machine& from) {
@@ -275,8 +276,8 @@ constexpr machine_profile machine_profile_of(const accelerator& a) {
   return own != nullptr ? *own->machine : transferred_machine_profile(a);
 }
 
-/// Attention profile of the nearest other machine. Times, rate and shares are equal (scaled by the
-/// clock they predicted worse); the L2 is that of the transferred machine profile.
+/// Attention profile of the nearest other machine. Times, rate and shares stay: scaled by the clock
+/// they were less accurate. The L2 bandwidth is that of the transferred machine profile.
 constexpr attention_profile transferred_attention_profile(const accelerator& a) {
   const measured_machine& donor = nearest_donor_of(a);
   attention_profile p = *donor.attention;
@@ -296,13 +297,14 @@ constexpr attention_profile attention_profile_of(const accelerator& a) {
   return own != nullptr ? *own->attention : transferred_attention_profile(a);
 }
 
-/// log_sigma of expert blocks between generations: it covers 76 to 83 % of the rows of A100 and
-/// B200, by Triton's numbers from Hopper and the shares of their nearest source GPU.
+/// log_sigma of MoE experts transferred between generations. The 80 % interval covers 76 to 83 % of
+/// the rows of A100 and B200, predicted with Hopper's Triton kernels and the shares of the nearest
+/// source GPU.
 inline constexpr double transferred_experts_log_sigma = 0.3;
 
-/// Machine profile for expert kernels. Triton's and CUTLASS's numbers come from H100 and H200,
-/// TensorRT-LLM's from two shapes on B200: on other machines they are transferred. AITER's experts
-/// are in the tables of its GEMMs.
+/// Machine profile for expert kernels: that of GEMMs, with the experts' log_sigma and source.
+/// Triton and CUTLASS experts were measured on H100 and H200, AITER's on AMD's GPUs; on other
+/// machines they count as transferred.
 constexpr machine_profile moe_profile_of(const accelerator& a) {
   machine_profile p = machine_profile_of(a);
   const measured_machine* own = measured_machine_of(a);

@@ -20,9 +20,9 @@ inline constexpr source own_services{basis::measured, "fitted to 68 services in 
 // clang-format on
 }  // namespace sources
 
-/// log_sigma of a transferred profile by kind: the source GPU's, or the transfer's where that is
-/// larger. A kind without measurements takes the larger of its profile's and the transfer's, and
-/// the uncertainty of an unmeasured format. A source GPU without any kind has none.
+/// log_sigma of a transferred profile by kind: max(source GPU's, transfer's). A kind that was not
+/// measured takes max(profile's, transfer's), in quadrature with unmeasured_format_log_sigma. All
+/// stay 0 if the source GPU has no measured kind.
 constexpr kind_log_sigmas transferred_log_sigmas(kind_log_sigmas log_sigmas, double profile,
                                                  double transfer) {
   if (std::ranges::all_of(log_sigmas, [](double w) { return w == 0.0; })) return log_sigmas;
@@ -72,10 +72,10 @@ constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
   return own != nullptr ? own->attention_log_sigmas
                         : transferred_attention_log_sigmas(a, nearest_donor_of(a));
 }
-/// log_sigma of experts on an accelerator. AMD: by chip or its source GPU. Within a generation: the
-/// source's by measured kinds, at least 0.065 (fp8 between H100 and H200: 0.04 to 0.06). Between
-/// generations: transferred_experts_log_sigma, and less for whole experts on each rank (B200's by
-/// CUTLASS's numbers from Hopper: 0.14 covers 87 %).
+/// log_sigma of MoE experts with a profile from the source GPU `from`. AMD: the source's. Same
+/// generation: the source's by measured kind, at least 0.065 (fp8 between H100 and H200 differs by
+/// 0.04 to 0.06). Other generation: transferred_experts_log_sigma; for expert parallelism 0.14,
+/// which covers 87 % of B200's measurements with Hopper's profile.
 constexpr kind_log_sigmas transferred_expert_log_sigmas(const accelerator& a,
                                                         const measured_machine& from) {
   if (is_measured_amd(a)) return from.expert_log_sigmas;
@@ -99,10 +99,9 @@ constexpr kind_log_sigmas expert_log_sigmas_of(const accelerator& a) {
 
 // Variation of services around the shipped profile of their engine.
 
-/// Printed by tools/fit/fit_services.cpp: the standard deviations of the parameters over 68
-/// published services of at least 8 runs (five models, H100, H200, B200; vLLM, SGLang,
-/// TensorRT-LLM). The noise is the residual of their runs' errors; noise_runs says how alike it is
-/// from service to service.
+/// Variation over 68 published services of at least 8 runs each (five models; H100, H200, B200;
+/// vLLM, SGLang, TensorRT-LLM): standard deviations of the engine parameters, and the noise of the
+/// runs that remains (see service_residual_sigma). Printed by tools/fit/fit_services.cpp.
 /// Tests: tests/property/own_services.cpp.
 inline constexpr service_residual_sigma variation_between_services{
     .of = {0.0889, 578e-6, 5.42e-6, 0.202, 7.05e-3, 7.48},
@@ -117,9 +116,9 @@ inline constexpr service_residual_sigma variation_between_services{
 /// log_sigma of a time per token in the measured disaggregated services, over all engines.
 inline constexpr double pool_token_log_sigma = 0.125;
 
-/// Uncertainty beyond the kernels of an engine's services on NVIDIA GPUs: it covers some 80 % of
-/// the services of models, and of accelerators, outside its fit. tools/fit/fit_engines.cpp prints
-/// it, tests/property/service_coverage_recorded.cpp holds these to it.
+/// Uncertainty of an engine's services on NVIDIA GPUs, in addition to that of the kernels.
+/// Intervals contain some 80 % of held-out services, with models or accelerators outside the fit.
+/// Printed by tools/fit/fit_engines.cpp, checked by tests/property/service_coverage_recorded.cpp.
 // clang-format off
 inline constexpr service_uncertainty
     //                    token  TTFT  dequantised experts, token in pools
@@ -128,8 +127,8 @@ inline constexpr service_uncertainty
     uncertainty_trtllm = {0.14,  0.30, 0.24,                pool_token_log_sigma};
 // clang-format on
 
-/// Uncertainty of an engine's services on an accelerator. An engine without a fit, without a name,
-/// or on another vendor's accelerators has that of 89 loads of 13 services on MI325X and MI355X.
+/// Uncertainty of an engine's services on an accelerator. The default, from 89 loads of 13 services
+/// on MI325X and MI355X, is for engine::none and for accelerators other than NVIDIA's.
 /// Test: vllm's are its own on h200_sxm, and on mi355x those of none.
 constexpr service_uncertainty service_uncertainty_of(const accelerator& a, engine by) {
   if (facts_of(a.architecture).kind != machine_kind::gpu_nvidia) return {};

@@ -16,8 +16,8 @@ inline constexpr source workstation_attention{basis::transferred, "L40S's attent
 // clang-format on
 }  // namespace sources
 
-// Printed by tools/fit/fit_workstation.cpp. The floor is that of kernels started one by one,
-// without the launch. power_slowdown is at its limit: nothing slows long GEMMs beyond the share.
+// Printed by tools/fit/fit_workstation.cpp. The floor was measured on kernels launched one by one,
+// without the launch time. power_slowdown is at its lower limit: long GEMMs reach matrix_share too.
 // clang-format off
 inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, sources::workstation_gemm, 0.090,
     //           floor us, matrix, dram,   operands TB/s, tile_fill us, split us, power, L2 TB/s
@@ -25,7 +25,8 @@ inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, 
     machine_row({0.20,     0.0059, 0.0047, 0.15,          0.15,         0.22,     0.028}));
 // clang-format on
 
-/// L40S's except for the L2; log_sigma as between architectures.
+/// L40S's attention profile without its L2 bandwidth; log_sigma is that of a transfer between
+/// architectures.
 inline constexpr attention_profile attention_rtx_pro_6000 = [] {
   attention_profile p = attention_l40s;
   p.name = "rtx_pro_6000";
@@ -39,18 +40,20 @@ inline constexpr attention_profile attention_rtx_pro_6000 = [] {
 /// us, 0.04 us, 0.009 us, 0.0013, 0.005.
 inline constexpr mixed_attention_parameters mixed_attention_rtx_pro_6000{
     3.041 * us, 1.741 * us, 0.3693 * us, 0.6217, 0.4901};
-/// vLLM 0.19's element-wise kernels on it, printed by the same program. Standard errors: 0.015 us,
-/// 0.011, 0.5 us, 0.07. The kernel that writes keys and values to the cache was not measured.
+/// vLLM 0.19's element-wise kernels on RTX PRO 6000, printed by the same program. Standard errors:
+/// 0.015 us, 0.011, 0.5 us, 0.07. The kernel that writes the KV cache was not measured.
 // clang-format off
 inline constexpr elementwise_kernels elementwise_kernels_rtx_pro_6000{
     .name = "vllm_0_19", .residual = true, .rotary = true, .head_norm = true, .activation = true, .sampler = true,
     .kernel_time = 2.343 * us, .head_norm_cycles = 0.8585, .sampler_floor = 18.56 * us, .sampler_passes = 2.775};
 // clang-format on
-/// Its kernels as a benchmark runs them, printed by the same program. Standard errors: 0.015 us,
-/// 0.009 us.
+/// vLLM 0.19's memory-bound kernels on RTX PRO 6000 in a benchmark of single kernels, printed by
+/// the same program. Standard errors: 0.015 us, 0.009 us.
 inline constexpr memory_bound_kernels memory_bound_kernels_rtx_pro_6000{
     .name = "vllm_0_19", .kernel_time = 2.343 * us, .serial_lookup_time = 0.2922 * us};
-/// 80 % of |ln(measured / predicted)| of held-out models are below z90 times this.
+/// log_sigma of the mixed attention kernel. For 80 % of the rows of held-out models
+/// ln(measured / predicted)
+///  is below z90 x log_sigma.
 inline constexpr double mixed_attention_log_sigma = 0.091;
 
 }  // namespace perfmodel::inline v0_3::catalog

@@ -26,8 +26,8 @@ struct simulated_sequence {
   int preemptions = 0;
   std::int64_t private_tokens = 0;  ///< KV-cache tokens of its own
   int received_tokens = 0;          ///< tokens received from a prefill pool
-  int fetched_units = 0;            ///< units fetched from host memory or disk
-  int shared_units = 0;             ///< leading units of the prompt that it uses
+  int fetched_units = 0;            ///< prefix blocks fetched from host memory or disk
+  int shared_units = 0;             ///< leading prompt blocks that it shares in the prefix cache
   // In the decode batch:
   bool is_decoding = false;
   int context = 0;             ///< tokens in the cache when it joined
@@ -38,11 +38,13 @@ struct simulated_sequence {
   std::int64_t admission = 0;
   int previous = no_sequence, next = no_sequence;
   int lane = 0;
-  std::uint32_t use = 0;   ///< number of earlier uses of this entry
+  /// generation of this table entry: one more for each new request and each preemption
+  std::uint32_t use = 0;
   bool has_ended = false;  ///< it has emitted its last token
   /// Output tokens that came in the same step as another, and are not yet counted in ITL.
   int batched_tokens = 0;
-  double uncounted_tokens = 0.0;  ///< part of a token that is emitted, but not yet counted
+  /// fraction of a token left by rounding at a preemption (speculation)
+  double uncounted_tokens = 0.0;
 };
 
 /// Decoding sequences of one group or micro-batch. All of them advance together, so the batch
@@ -75,7 +77,7 @@ class decode_batch {
       phases_.assign(static_cast<std::size_t>(block_tokens), 0);
     ++phases_[phase_index(phase, block_tokens)];
   }
-  /// A sequence has emitted its last token, and stays in the batch.
+  /// Marks that a sequence has emitted its last token; it stays in the batch until leave().
   void finish(simulated_sequence& s) {
     s.has_ended = true;
     ++ended_;
@@ -113,7 +115,7 @@ class decode_batch {
         ended(e.entry, e.is_leave);
     }
   }
-  /// Blocks that the batch needs for its next n steps.
+  /// New KV-cache blocks that the batch needs for its next n steps.
   std::int64_t blocks_for(std::int64_t n, int block_tokens) const {
     if (size_ == 0) return 0;
     std::int64_t blocks = n / block_tokens * size_;
@@ -176,7 +178,7 @@ class decode_batch {
   int ended_ = 0;
   std::int64_t step_ = 0;
   std::vector<end> ends_{};             ///< heap
-  std::vector<std::int64_t> phases_{};  ///< sequences by (context - step) modulo the block
+  std::vector<std::int64_t> phases_{};  ///< count of sequences by position in their last block
 };
 
 /// Speculation rounds until `tokens` tokens are emitted. Each drafted token is accepted at random,

@@ -34,7 +34,8 @@ class replica_set {
     mark(to);
     ++in_flight_;
   }
-  /// Starts the steps of the replicas that something happened to.
+  /// Starts the next engine step of each replica that had an event (an arrival or an end of a
+  /// step).
   void start(double now) {
     for (const std::size_t i : pending_) {
       replicas_[i].is_pending = false;
@@ -89,7 +90,7 @@ class replica_set {
   struct entry {
     std::unique_ptr<simulated_replica<Policy>> replica{};
     double ready = 0.0, begins = 0.0;
-    double ends = -1.0;  ///< time at which it began to drain
+    double ends = -1.0;  ///< begin of draining (no new requests); -1 before it
     bool drains = false, is_pending = false;
   };
   void mark(std::size_t i) {
@@ -216,8 +217,8 @@ class replica_set {
   double low_since_ = 0.0, replica_seconds_ = 0.0;
 };
 
-/// KV-cache capacity of a data-parallel group in tokens. A cache with windows or states is measured
-/// at `typical` tokens.
+/// KV-cache capacity of a data-parallel group in tokens. With sliding windows or recurrent states
+/// the bytes per token depend on the length: they are taken at `typical` tokens.
 inline std::int64_t cache_tokens_of(const deployment& d, double typical, int block_tokens) {
   const kv_capacity_result c = capacity_of(d, budget_of(d), typical, double(block_tokens));
   if (!c.feasible) return 0;

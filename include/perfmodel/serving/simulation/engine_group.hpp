@@ -17,11 +17,11 @@ struct prefill_chunk {
   int entry = no_sequence;
   int tokens = 0;
   int past = 0;           ///< cached tokens before the chunk
-  std::uint32_t use = 0;  ///< use of the entry; another one if the sequence was preempted
+  std::uint32_t use = 0;  ///< generation of the entry; a preemption since then made it stale
   bool is_last = false;   ///< the step emits the first token
 };
 
-/// Entries of the sequences in an engine, used again after a sequence has ended.
+/// Table of an engine's sequences. The entry of an ended sequence is reused.
 class sequence_table {
  public:
   int take() {
@@ -108,7 +108,8 @@ class engine_group {
       }
     }
   }
-  /// Groups that use the same KV cache, this one among them: the stages of a pipeline.
+  /// Adds a group with the same KV cache, as the micro-batches of a pipeline have. It may be this
+  /// one.
   void add_peer(engine_group& g) { peers_.push_back(&g); }
   /// Largest number of decode steps, up to `most`, that the cache has room for.
   std::int64_t steps_within_cache(std::int64_t most) const {
@@ -117,7 +118,8 @@ class engine_group {
                                                    settings_.block_tokens);
     return (std::max<std::int64_t>)(1, steps);
   }
-  /// Tokens of the steps after the first of a segment, and the step counter.
+  /// Advances by n equal decode steps. The first one's cache blocks are reserved already; this
+  /// allocates those of the others. Calls ended(entry, leaves) for each sequence that ends.
   template <class Ended>
   void advance(std::int64_t n, const Ended& ended) {
     has_reserved_ = false;
@@ -129,7 +131,8 @@ class engine_group {
     if (settings_.kind == scheduler_kind::sglang) decay_share(static_cast<double>(n));
     batch_.advance(n, sequences_.all(), ended);
   }
-  /// The last chunk of a sequence was computed: it emits a token, and decodes if more follow.
+  /// Moves a sequence to the decode batch after its last prefill chunk. `rounds` steps with
+  /// `growth` tokens each follow.
   void join(int entry, std::int64_t rounds, double growth) {
     simulated_sequence& s = sequences_[entry];
     if (growth > 1.0 && !reserves_whole_requests()) {
@@ -161,7 +164,7 @@ class engine_group {
     sequences_.give_back(entry);
     is_full_ = false;
   }
-  /// KV-cache tokens that a decoding sequence has of its own.
+  /// Adds the blocks of its decode steps so far to a sequence's private tokens.
   void settle_growth(simulated_sequence& s) {
     if (reserves_whole_requests() || !s.is_decoding) return;
     const auto steps = batch_.step() - s.joined + (has_reserved_ ? 1 : 0);
@@ -169,7 +172,7 @@ class engine_group {
   }
 
  protected:
-  /// Tokens that a sequence of `covered` tokens took in `steps` decode steps.
+  /// Tokens in the blocks that `steps` decode steps added to a sequence of `covered` tokens.
   std::int64_t grown(std::int64_t covered, std::int64_t steps) const {
     const int b = settings_.block_tokens;
     const auto blocks = [&](std::int64_t tokens) { return (tokens + b - 1) / b; };
@@ -201,8 +204,8 @@ class engine_group {
 
   // Admission.
 
-  /// Cached prefix of a waiting request: units on the device, and tokens with fetched units. At
-  /// least one token is always computed.
+  /// Cached prefix of a waiting request: `units` blocks on the device, and `tokens` including
+  /// blocks fetched or received from elsewhere. At least one prompt token is always computed.
   struct cached_prefix {
     std::size_t units = 0;
     int tokens = 0;
@@ -324,7 +327,8 @@ class engine_group {
     has_preempted_ = true;
     waiting_.push_front(entry);
   }
-  /// Gives a preempted sequence identifiers of its own, so that it finds its blocks again.
+  /// Keeps the computed blocks of a preempted sequence in the prefix cache. Without block
+  /// identifiers it gets unique ones.
   void keep_blocks(int entry, int computed) {
     simulated_sequence& s = sequences_[entry];
     if (!pool_.keeps_prefixes()) return;

@@ -1,4 +1,4 @@
-// What the passes of an answer keep gives what each pass computes by itself.
+// The memos that a service's steps share give the values that each step computes by itself.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/model/catalog/all.hpp>
@@ -8,7 +8,7 @@
 
 #include "support/order.hpp"
 
-namespace property_kept_passes {
+namespace property_memoised_steps {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -21,7 +21,7 @@ using perfmodel_test::whole;
 
 namespace {
 
-/// A calibration that keeps nothing, and whose links are asked for their price.
+/// A calibration without a memo, with links that are asked for their price.
 struct forgetful : private pm::calibrated {
   using hooks = pm::policy_hooks<forgetful, pm::policy_hook::estimate, pm::policy_hook::time,
                                  pm::policy_hook::mixed_attention_time,
@@ -88,7 +88,7 @@ pm::iteration random_iteration(random_numbers& x) {
   return i;
 }
 
-/// Of a few passes asked again and again, the number whose times differ.
+/// Number of steps, among a few that are repeated, with a different time.
 long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated& c) {
   const forgetful plain(c);
   pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> kept{d, c, c};
@@ -107,7 +107,7 @@ long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated&
 
 }  // namespace
 
-TEST_CASE("predicted_pass: passes of one answer, in any order and again, as each by itself") {
+TEST_CASE("predicted_step: steps of one service, in any order and repeated, equal each by itself") {
   random_numbers x(13);
   long differ = 0, tried = 0;
   while (tried < (perfmodel_test::sanitized ? 300 : 1500)) {
@@ -120,7 +120,7 @@ TEST_CASE("predicted_pass: passes of one answer, in any order and again, as each
   CHECK(differ == 0);
 }
 
-TEST_CASE("kept_products: more products than are kept, and rows that come again") {
+TEST_CASE("gemm_memo: more GEMMs than it holds, and rows that repeat") {
   random_numbers x(14);
   const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   std::vector<pm::gemm> shapes;
@@ -142,7 +142,7 @@ TEST_CASE("kept_products: more products than are kept, and rows that come again"
   CHECK(differ == 0);
 }
 
-TEST_CASE("kept_collectives: lines of every collective are its time, of no byte and of many") {
+TEST_CASE("collective_memo: a collective's cost pieces give its time, for no byte and for many") {
   random_numbers x(15);
   using pm::collective_op;
   constexpr std::array operations = {collective_op::all_reduce,     collective_op::all_gather,
@@ -176,7 +176,7 @@ TEST_CASE("kept_collectives: lines of every collective are its time, of no byte 
   CHECK(differ == 0);
 }
 
-TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
+TEST_CASE("serving: calibrated results in lanes equal those one by one") {
   using four = pm::lanes<4>;
   const pm::deployment d{.device = cat::h100_sxm,
                          .model = cat::llama_3_70b,
@@ -197,7 +197,7 @@ TEST_CASE("serving: calibrated answers side by side, in lanes, as one by one") {
   }
 }
 
-TEST_CASE("kept_collectives: more collectives than are kept are priced alike") {
+TEST_CASE("collective_memo: more collectives than it holds have the same times") {
   const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
   pm::detail::collective_memo<double, pm::calibrated> kept(c);
   for (int again = 0; again < 2; ++again) {
@@ -209,4 +209,4 @@ TEST_CASE("kept_collectives: more collectives than are kept are priced alike") {
   }
 }
 
-}  // namespace property_kept_passes
+}  // namespace property_memoised_steps

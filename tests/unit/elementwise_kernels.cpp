@@ -10,7 +10,7 @@
 #include <perfmodel/model/catalog/qwen.hpp>
 #include <perfmodel/step.hpp>
 
-namespace unit_small_kernels {
+namespace unit_elementwise_kernels {
 
 namespace pm = perfmodel;
 using Catch::Matchers::WithinRel;
@@ -38,7 +38,7 @@ pm::deployment llama(int tensor = 1) {
 
 }  // namespace
 
-TEST_CASE("small kernels of Llama 3.1 8B by hand") {
+TEST_CASE("element-wise kernels of Llama 3.1 8B by hand") {
   // 10 sequences and a prompt of 90 tokens: 100 rows of 4096, 32 + 8 heads of 128, 32 layers.
   const pm::iteration i{.batch = 10, .context = 500, .prefill_tokens = 90};
   auto by = moved_by(llama(), i);
@@ -62,7 +62,7 @@ TEST_CASE("small kernels of Llama 3.1 8B by hand") {
   CHECK(halves[elementwise_kernel::residual].elements == by[elementwise_kernel::residual].elements);
 }
 
-TEST_CASE("small kernels: norms of heads, a latent, and experts that have their own") {
+TEST_CASE("element-wise kernels: norms of heads, a latent, and experts that have their own") {
   const pm::iteration i{.batch = 10, .context = 500};
   pm::deployment d = llama();
   d.model = pm::catalog::qwen_3_30b_a3b;
@@ -77,7 +77,8 @@ TEST_CASE("small kernels: norms of heads, a latent, and experts that have their 
   CHECK(deepseek[elementwise_kernel::activation].times == 3.0);
 }
 
-TEST_CASE("small kernels: a rank of two, with one norm over all its heads or a shared cache") {
+TEST_CASE(
+    "element-wise kernels: a rank of two, with one norm over all its heads or a shared cache") {
   // 100 rows of 64; 8 heads and 4 KV heads of 16, with values of 24: 4 and 2 a rank.
   pm::attention_shape a{
       .query_heads = 8, .kv_heads = 4, .head_dim = 16, .value_dim = 24.0, .qk_norm_whole = true};
@@ -108,7 +109,7 @@ TEST_CASE("small kernels: a rank of two, with one norm over all its heads or a s
   CHECK(by[elementwise_kernel::activation].elements == 3 * 2 * 100 * 48);
 }
 
-TEST_CASE("small kernels: one by hand") {
+TEST_CASE("element-wise kernels: one by hand") {
   const pm::machine_parameters m = pm::catalog::profile_rtx_pro_6000.value;
   const pm::accelerator& a = pm::catalog::rtx_pro_6000;
   const pm::elementwise_kernels s{.kernel_time = 2 * pm::us,
@@ -124,13 +125,14 @@ TEST_CASE("small kernels: one by hand") {
   CHECK_THAT(time(elementwise_kernel::rotary, x), WithinRel(2e-6 + bytes, 1e-5));
   CHECK_THAT(time(elementwise_kernel::residual, x), WithinRel(bytes, 1e-5));
   CHECK_THAT(time(elementwise_kernel::sampler, x), WithinRel(20e-6 + 3 * bytes, 1e-5));
-  // 2 cycles for each of 1e6 elements on 188 SMs at 2.43 GHz are 4.4 us: much more than their bytes.
+  // 2 cycles for each of 1e6 elements on 188 SMs at 2.43 GHz are 4.4 us: much more than their
+  // bytes.
   const pm::norm heads{.rows = 1e6 / 128, .width = 128};
   CHECK(time(elementwise_kernel::head_norm, heads) > 2e-6 + 2e6 / (188 * 2.43e9));
   CHECK(time(elementwise_kernel::head_norm, heads) < 2e-6 + 1.1 * 2e6 / (188 * 2.43e9));
 }
 
-TEST_CASE("small kernels: a prediction has those that were measured, a bound none") {
+TEST_CASE("element-wise kernels: a prediction has those that were measured, a bound none") {
   const pm::iteration i{.batch = 16, .context = 1000, .prefill_tokens = 512};
   const pm::calibrated with = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
   pm::calibrated without = with;
@@ -154,7 +156,7 @@ TEST_CASE("small kernels: a prediction has those that were measured, a bound non
   CHECK(pm::step_bound(llama(), i).time.value() < has_not.time.value());
 }
 
-TEST_CASE("small kernels of a layer on any chip, captured or eager") {
+TEST_CASE("element-wise kernels of a layer on any chip, captured or eager") {
   const pm::deployment d{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_1_8b};
   const pm::iteration i{.batch = 16, .context = 1000};
   pm::calibrated calibration = pm::calibrated_for(d.device);
@@ -167,7 +169,7 @@ TEST_CASE("small kernels of a layer on any chip, captured or eager") {
   CHECK_THAT(eager - captured, WithinRel(96 * 1.3e-6, 1e-6));
 }
 
-TEST_CASE("a chunk beside decodes is one kernel of a pass where it was measured") {
+TEST_CASE("a chunk in a decode batch is one kernel of a step where it was measured") {
   const pm::calibrated c = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
   const pm::mixed_attention_calibration both{c.machine, *c.mixed_attention};
   const pm::iteration i{.batch = 64, .context = 1000, .prefill_tokens = 512, .prefill_past = 256};
@@ -210,7 +212,7 @@ TEST_CASE("a chunk beside decodes is one kernel of a pass where it was measured"
   CHECK_FALSE(pm::calibrated_for(pm::catalog::h100_sxm).mixed_attention.has_value());
 }
 
-TEST_CASE("a pass on RTX PRO 6000 is not shorter for more decodes, longer chunks or contexts") {
+TEST_CASE("a step on RTX PRO 6000 is not shorter for more decodes, longer chunks or contexts") {
   const pm::calibrated c = pm::calibrated_for(pm::catalog::rtx_pro_6000, pm::engine::vllm);
   const auto time = [&](double batch, double context, double chunk) {
     const pm::iteration i{.batch = batch, .context = context, .prefill_tokens = chunk};
@@ -229,4 +231,4 @@ TEST_CASE("a pass on RTX PRO 6000 is not shorter for more decodes, longer chunks
   }
 }
 
-}  // namespace unit_small_kernels
+}  // namespace unit_elementwise_kernels

@@ -1,4 +1,5 @@
-// Services whose passes take given times: prompts in chunks, the bound of a service, and pools, each by hand.
+// Services with engine steps of given times: chunked prefill, the bound of a service, and pools,
+// each by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
@@ -9,7 +10,7 @@
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"
 
-namespace unit_service_passes_by_hand {
+namespace unit_service_steps_by_hand {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -49,7 +50,7 @@ pm::estimate pass_of(const pm::iteration& i) {
 
 }  // namespace
 
-TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
+TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
   // 600 tokens in chunks of 250: 2.4 full ones, three in all; their mean begins behind 400 + 175.
   const double cached = 575;
   for (const auto kind : {scheduling::prefill_first, scheduling::mixed_chunks}) {
@@ -63,14 +64,14 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
     CHECK(near(p.prefills_per_step, 6));        // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
     CHECK(near(in_ms(p.prefill_time), (2.4 + 1) / 2 * time(250) + others, 1e-9));
-    // As long as chunks are in one of two stages.
+    // The time for which chunks are in one of two stages.
     CHECK(near(in_ms(p.decode_stall),
                mixed ? (2.4 + 1) / 2 * (time(250) - 4) : in_ms(p.prefill_time), 1e-9));
     CHECK(near(in_ms(p.saturated_prefill_time), 2.4 / 6 * time(1500), 1e-9));
     CHECK(near(in_ms(p.marginal_prefill_time), 2.4 * (0.01 * 1250) / 5, 1e-9));
     CHECK(near(p.decode_steps_per_prefill + 1, mixed ? 1.4 : 1.0));
     CHECK(near(p.prefill_iteration.prefill_past, cached));
-    // One at a time: what it takes but for the decoding beside it.
+    // One at a time: its own time without that of the concurrent decoding.
     const auto one =
         pm::detail::prefill_steps_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
     CHECK(one.prefills_per_step == 1);
@@ -83,7 +84,7 @@ TEST_CASE("passes by hand: a prompt in chunks, over stages and groups") {
   }
 }
 
-TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and who keeps it full") {
+TEST_CASE("steps by hand: the budget that decoding leaves, and the load that fills it") {
   const auto d = of_groups(2, 2);
   auto l = load(300);
   CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
@@ -101,11 +102,12 @@ TEST_CASE("passes by hand: what an engine's budget leaves beside decoding, and w
   CHECK(near(pm::detail::largest_decode_batch(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
 }
 
-TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
+TEST_CASE("bound by hand: a run that decodes in steps with other requests' chunks") {
   const auto d = of_groups(2, 1);
   const auto s = pm::detail::steady_state(d, load(250), pass_of);
-  // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200 tokens. Of the 102
-  // passes of a request, two over both stages are its prompt's: in 100 it decodes.
+  // Four others, but for the first quarter of all, each in three chunks of 200 behind 400 + 200
+  // tokens. Of the 102 passes of a request, two over both stages are its prompt's: in 100 it
+  // decodes.
   const double beside = 4 * 100 / 102.0;
   const double itl = given({1 + beside, 1050.5, 3 * 600 / 101.0, 600});
   const double first = (3 + 1) / 2.0 * given({beside, 1050.5, 200, 600});
@@ -122,7 +124,7 @@ TEST_CASE("bound by hand: a run that decodes beside chunks of others") {
 }
 
 TEST_CASE(
-    "bound by hand: arrivals, and more of them than a pipeline's prompts or places let through") {
+    "bound by hand: arrivals, and more of them than a pipeline's prefills or batch slots admit") {
   const auto d = of_groups(2, 3);
   auto l = load(250);
   const auto at = [&](double rate) {
@@ -150,7 +152,7 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "service by hand: whole requests vary with their first token and their answer, as a "
+    "service by hand: whole requests vary with their TTFT and their output length, as a "
     "lognormal") {
   pm::serving_estimate s;
   s.ttft = 6.0 * pm::second;
@@ -166,7 +168,7 @@ TEST_CASE(
   CHECK(near(s.output_rate.value(), 402));
   pm::detail::add_whole_requests(s, l, 51.0);
   CHECK(near(s.e2e.value(), 9));
-  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, whose median is the mean over e^2.
+  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, with the mean over e^2 as median.
   s.e2e_cv = std::sqrt(std::exp(4.0) - 1);
   CHECK(near(s.e2e_quantile(0.5).value(), 9 * std::exp(-2.0), 1e-3));
   CHECK(near(s.e2e_quantile(0.8413447).value(), 9.0, 2e-3));
@@ -174,7 +176,8 @@ TEST_CASE(
 
 namespace {
 
-/// Two replicas compute prompts, 120 ms each and 220 ms for two; three decode, 10 ms and 0.5 for each sequence.
+/// Two replicas compute prompts, 120 ms each and 220 ms for two; three decode, 10 ms and 0.5 for
+/// each sequence.
 struct two_pools {
   pm::disaggregated d{.prefill = {of_groups(1, 1), 2},
                       .decode = {of_groups(1, 1), 3},
@@ -228,7 +231,7 @@ void check_part(const pm::latency_distribution& times, std::size_t i, double wei
 
 }  // namespace
 
-TEST_CASE("pools by hand: a run, whose first prompts come at once") {
+TEST_CASE("pools by hand: a run with an initial burst of prefills") {
   two_pools x;
   for (const double output : {101.0, 41.0}) {
     for (const bool starts : {false, true}) {
@@ -258,7 +261,7 @@ TEST_CASE("pools by hand: a run, whose first prompts come at once") {
       CHECK(near(s.transfer_utilisation, s.throughput.value() * 1e-3 * x.sent / 2, 1e-9));
     }
   }
-  // As many replicas as requests: each prompt is alone.
+  // One replica per request: no prefill has another one in its steps.
   x.l.arrivals = pm::closed_loop{2, 8};
   CHECK(near(in_ms(x.predicted().ttft_distribution[0].from),
              7 + x.sent + in_ms(x.predicted().itl) * 3 + 120, 1e-6));
@@ -282,7 +285,7 @@ TEST_CASE("pools by hand: places that are all taken, and the rate that they let 
   CHECK(near(b.throughput.value() * b.e2e.value(), 24, 1e-6));
 }
 
-TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a place") {
+TEST_CASE("pools by hand: arrivals queue behind prefills and for a batch slot") {
   two_pools x;
   x.l.batch_limit = 6;
   x.l.input_cv = 0.5;
@@ -311,7 +314,7 @@ TEST_CASE("pools by hand: arrivals wait for prompts before theirs and for a plac
   CHECK(near(in_ms(b.itl), x.step(batch), 1e-6));
   CHECK(near(in_ms(b.e2e), in_ms(b.ttft) + 100 * in_ms(b.itl), 1e-6));
   CHECK(near(b.batch, 3 * batch, 1e-6));
-  // Of 18.2 prompts and 13.8 answers a second the fewer, and at the least all but that.
+  // The minimum of 18.2 prefills and 13.8 outputs a second, and at the least all but that.
   x.l.arrivals = pm::open_loop{most * 1.001 * pm::request_per_s};
   const auto over = x.predicted();
   CHECK_FALSE(over.feasible);
@@ -329,4 +332,4 @@ TEST_CASE("pools by hand: a budget of one prompt and a half") {
   CHECK(near(s.prefill_utilisation, s.throughput.value() * 0.170 / 1.5 / 2, 1e-9));
 }
 
-}  // namespace unit_service_passes_by_hand
+}  // namespace unit_service_steps_by_hand

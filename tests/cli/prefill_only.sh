@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A step of prompts alone: batch 0 has no sequences, and needs no context of theirs.
+# A step of prefill only: batch 0 has no decoding sequences, and needs no context.
 . "$(dirname "$0")/lib.bash"
 
 prompts=(--model llama_3_8b --accelerator h100_sxm --batch 0 --prefill_tokens 8192)

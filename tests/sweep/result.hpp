@@ -55,7 +55,7 @@ struct reply {
   }
 };
 
-// --- inputs ---------------------------------------------------------------------------------------
+// --- inputs --------------------------------------------------------------------------------------
 
 /// What a number that varies is in one lane. A share stays one.
 inline double in_lane(double x, int lane) {
@@ -137,7 +137,7 @@ pm::number_format format_of(const inputs<T>& in) {
   return format_called(in.word("format"));
 }
 
-/// States a fact, but for 0: the tables of the sweep have it where nobody states one.
+/// States a fact, unless it is 0: the tables of the sweep have 0 for a fact that is not stated.
 template <class Fact, class X>
 void state(Fact& fact, const X& x) {
   using pm::upper;
@@ -235,7 +235,7 @@ pm::basic_collective<T> with_algorithm(pm::basic_collective<T> c, const inputs<T
   return c;
 }
 
-// --- outputs --------------------------------------------------------------------------------------
+// --- outputs -------------------------------------------------------------------------------------
 
 /// Words an answer can hold, as their place in this list, whatever the library's own order.
 inline double place_of(const char* word) {
@@ -310,7 +310,7 @@ void add_collective(answers& out, const pm::basic_collective_estimate<T>& e) {
   out.add(e.time, e.wire, e.algbw, e.busbw, e.feasible);
 }
 
-// --- operators on one device ----------------------------------------------------------------------
+// --- operators on one device ---------------------------------------------------------------------
 
 template <class T>
 void answer_gemm(const inputs<T>& in, answers& out) {
@@ -419,7 +419,7 @@ void answer_ridge_point(const inputs<T>& in, answers& out) {
   out.add(pm::ridge_point(a, format_of(in)), pm::peak(a, format_of(in)));
 }
 
-// --- models and memory ----------------------------------------------------------------------------
+// --- models and memory ---------------------------------------------------------------------------
 
 template <class T>
 void answer_kv_bytes(const inputs<T>& in, answers& out) {
@@ -497,7 +497,7 @@ void answer_layout(const inputs<T>& in, answers& out) {
   out.add(pm::layout_feasible(l, parts));
 }
 
-// --- communication --------------------------------------------------------------------------------
+// --- communication -------------------------------------------------------------------------------
 
 template <class T>
 void answer_collective(const inputs<T>& in, answers& out) {
@@ -530,7 +530,7 @@ void answer_hierarchical(const inputs<T>& in, answers& out) {
   out.add(e.time, e.wire_inside, e.wire_between, e.algbw, e.busbw, e.feasible);
 }
 
-// --- a pass of a model, and serving ----------------------------------------------------------------
+// --- a pass of a model, and serving --------------------------------------------------------------
 
 template <class T>
 void add_step(answers& out, const pm::basic_estimate<T>& e) {
@@ -582,7 +582,7 @@ void answer_open(const inputs<T>& in, answers& out) {
   }
 }
 
-// --- laws of one machine --------------------------------------------------------------------------
+// --- laws of one machine -------------------------------------------------------------------------
 
 template <class T>
 pm::duration<T> seconds(const inputs<T>& in, const char* name) {
@@ -747,7 +747,7 @@ void answer_decode_batch(const inputs<T>& in, answers& out) {
   out.add(b.batch, b.step, b.demanded, b.saturation, b.feasible);
 }
 
-// --- measures of use, speedups and drafts ----------------------------------------------------------
+// --- measures of use, speedups and drafts --------------------------------------------------------
 
 template <class T>
 void answer_metrics(const inputs<T>& in, answers& out) {
@@ -809,7 +809,7 @@ void answer_speculative_positions(const inputs<T>& in, answers& out) {
   add_length(out, e.best_draft_length);
 }
 
-// --- laws of parallel layouts ---------------------------------------------------------------------
+// --- laws of parallel layouts --------------------------------------------------------------------
 
 template <class T>
 void answer_tensor_parallel(const inputs<T>& in, answers& out) {
@@ -893,7 +893,7 @@ void answer_context_parallel(const inputs<T>& in, answers& out) {
           pm::activation_bytes(kept));
 }
 
-// --- which function answers which kind ------------------------------------------------------------
+// --- which function answers which kind -----------------------------------------------------------
 
 template <class T>
 struct answerer {

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_alone.sh <include folder> <list of headers> <jobs> <compiler> <flags...>: each header of the list, one a
+# check_standalone.sh <include folder> <list of headers> <jobs> <compiler> <flags...>: each header of the list, one a
 # line, compiles as the first that a source includes.
 #
 # A compiler reads Boost.Units again for each source, so there are fewer sources than headers. Where b includes

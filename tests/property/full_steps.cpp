@@ -1,4 +1,5 @@
-// Services whose token budget is what binds: passes full of prompts and answers, against simulations.
+// Services limited by their token budget: full steps of prefill and decode tokens, against
+// simulations.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
@@ -7,10 +8,10 @@
 #include <perfmodel/serving.hpp>
 #include <simulator/simulate.hpp>
 
-#include "simulator/passes.hpp"
+#include "simulator/step_times.hpp"
 #include "support/near.hpp"
 
-namespace property_full_passes {
+namespace property_full_steps {
 
 namespace pm = perfmodel;
 namespace cat = perfmodel::catalog;
@@ -24,7 +25,7 @@ struct lengths {
   int budget;
 };
 
-/// A loop of so many, from when its first ones have left.
+/// A closed loop of this many requests, after its first ones have ended.
 sim::outcome simulated_loop(const lengths& w, int requests, const sim::step_time& pass) {
   perfmodel_test::random_numbers r(7);
   const sim::load l{.jobs = sim::draw_jobs(r, 5 * requests, sim::lognormal(w.input, 0.3),
@@ -73,7 +74,7 @@ TEST_CASE("a loop of three times as many as the budget keeps up with, against si
     CHECK(near(s.throughput.value(), o.throughput(), 0.03));
     CHECK(near(s.itl.value(), o.gaps.mean(), 0.03));
     CHECK(near(s.batch, kept, 0.03));
-    // As many again wait, and nothing else changes.
+    // Twice as many wait, and nothing else changes.
     const pm::serving_estimate more = pm::serving(d, load_of(w, 2.0 * requests), calibration);
     CHECK(near(more.throughput.value(), s.throughput.value(), 0.01));
     CHECK(near(more.itl.value(), s.itl.value(), 0.01));
@@ -94,7 +95,7 @@ TEST_CASE("Llama 8B on 8 A100: the largest rate is the one that a simulation rea
   CHECK(near(overrun.feasible.available, simulated_loop(w, 1000, pass).throughput(), 0.03));
 }
 
-// Attention whose keys are not cut into parts: there the time of a pass steps down (order_step.cpp).
+// Attention without splits over keys: with them the step time is discontinuous (order_step.cpp).
 TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
   full_a100 a;
   a.calibration.attention_kernels.max_splits = 1.0;
@@ -118,4 +119,4 @@ TEST_CASE("Llama 8B on 8 A100: a higher rate never comes out quicker") {
   }
 }
 
-}  // namespace property_full_passes
+}  // namespace property_full_steps

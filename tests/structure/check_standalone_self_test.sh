@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# check_alone_self_test.sh <compiler>: check_alone.sh finds the header that needs what another includes, wherever
+# check_standalone_self_test.sh <compiler>: check_standalone.sh finds the header that needs what another includes, wherever
 # in a chain it stands, and passes without it.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
@@ -10,7 +10,7 @@ mkdir "$work/library"
 check() {  # <pass|fail> <what it is about>
   local result=pass
   (cd "$work" && printf '%s\n' library/*.hpp) >"$work/list"
-  bash "$here/check_alone.sh" "$work" "$work/list" 1 "$1" -std=c++20 >"$work/log" 2>&1 || result=fail
+  bash "$here/check_standalone.sh" "$work" "$work/list" 1 "$1" -std=c++20 >"$work/log" 2>&1 || result=fail
   if [[ $result != "$2" ]]; then
     echo "expected $2: $3"
     cat "$work/log"

@@ -12,7 +12,8 @@
 
 namespace perfmodel_test::simulator {
 
-/// fixed + per_sequence x decoding + per_context x their contexts + per_prompt_token x prompt tokens.
+/// fixed + per_sequence x decoding + per_context x their contexts + per_prompt_token x prompt
+/// tokens.
 inline step_time linear_pass(double fixed, double per_sequence, double per_prompt_token,
                              double per_context = 0) {
   return [=](const pass& p) {
@@ -33,8 +34,8 @@ inline perfmodel::iteration iteration_of(const pass& p, double stages = 1) {
   return i;
 }
 
-/// The library's prediction under a policy, by steps of 1/32 of an octave in every argument above 32,
-/// so that a run asks for few of them. Runs that share the deployment may share what was asked.
+/// The library's prediction under a policy, by steps of 1/32 of an octave in every argument above
+/// 32, so that a run asks for few of them. Runs that share the deployment may share what was asked.
 template <class Policy>
 step_time predicted_step(const perfmodel::deployment& d, const Policy& policy) {
   const auto rounded = [](double x) {

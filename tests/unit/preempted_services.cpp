@@ -1,4 +1,5 @@
-// Evictions in a service whose answers outgrow its cache: by hand, and as the simulator has them.
+// Preemption in a service with outputs that outgrow its KV cache: by hand, and against the
+// simulator.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/explain/plan_review.hpp>
@@ -13,7 +14,7 @@
 #include "support/refusal.hpp"
 #include "support/scalars.hpp"
 
-namespace unit_evictions {
+namespace unit_preempted_services {
 
 namespace pm = perfmodel;
 namespace sim = perfmodel_test::simulator;
@@ -23,14 +24,14 @@ using perfmodel_test::refusal;
 
 namespace {
 
-/// Some 40,000 tokens beside the weights of 8B, which grow.
+/// Some 40,000 cache tokens in addition to the weights of 8B.
 const pm::deployment& small_cache() {
   return sim::services()[2].deployment;
 }
 double fitting(const pm::service_load& l) {
   return pm::kv_capacity(small_cache(), l.shared, pm::detail::mean_context(l)).sequences;
 }
-/// So many times as many requests as fit on average.
+/// This multiple of the requests that fit on average.
 pm::service_load crowd(double input, double output, std::optional<pm::preemption> preempts,
                        double times = 3) {
   pm::service_load l{.input_tokens = input,
@@ -70,8 +71,9 @@ sim::outcome simulated(const pm::service_load& l, const sim::step_time& pass) {
 TEST_CASE("evictions: by hand") {
   CHECK(pm::detail::completions_until_restored(0.0) == 0);
   CHECK(pm::detail::completions_until_restored(3.0) == 1 + 2 + 3);
-  // Ten in service for 10 s each, 30 in the system: 20 s for a place. Twice evicted, each time back in 1 s: 12 s
-  // of service, a rate of 10 / 12, and three ends, 3 x 12 / 10 s, are waited for on the way, not for a place.
+  // Ten in service for 10 s each, 30 in the system: 20 s for a place. Twice evicted, each time back
+  // in 1 s: 12 s of service, a rate of 10 / 12, and three ends, 3 x 12 / 10 s, are waited for on
+  // the way, not for a place.
   pm::service_state s{.throughput = 1.0 * pm::request_per_s, .wait = 20.0 * pm::second};
   s.ttft.add({1.0, 20.5 * pm::second});
   s.itl.add({1.0, 0.1 * pm::second});
@@ -83,7 +85,7 @@ TEST_CASE("evictions: by hand") {
   CHECK(near(s.itl.mean().value(), 0.1 + (2 * 1 + 3.6) / 100));
 }
 
-TEST_CASE("evictions: none but where answers outgrow the cache, and a load says how") {
+TEST_CASE("preemption: only where outputs outgrow the cache, and a load says how") {
   const auto said = crowd(1000, 1000, pm::preemption::recompute, 0.5);
   auto unsaid = said;
   unsaid.preemption_mode.reset();
@@ -173,14 +175,14 @@ TEST_CASE("evictions: services against the simulator", "[long]") {
       compare(crowd(input, output, pm::preemption::recompute), 0.06, 0.05);
     }
     compare(crowd(input, 1000, pm::preemption::swap), 0.06, 0.05);
-    // Where few wait, what they wait for a place is a small difference.
+    // With few requests waiting, their admission delay is a small difference.
     compare(crowd(input, 1000, pm::preemption::recompute, 1.2), 0.6, 0.06);
   }
   compare(crowd(200, 500, pm::preemption::recompute), 0.1, 0.11);
   compare(crowd(200, 2000, pm::preemption::recompute), 0.1, 0.13);
 }
 
-/// What to serve the crowd by, on devices whose cache is small.
+/// Ways to serve the overload, on devices with a small cache.
 static pm::plan_request crowded_plan(int gpus) {
   const pm::deployment& d = small_cache();
   pm::plan_request q{.accelerators = {d.device}, .model = d.model, .gpus = gpus};
@@ -203,7 +205,8 @@ TEST_CASE("evictions: in a plan") {
 }
 
 TEST_CASE(
-    "evictions: points of a plan with drafts or pools let in no more than fit, and have none") {
+    "preemption: points of a plan with speculation or pools admit no more than fit, and have "
+    "none") {
   pm::plan_request q = crowded_plan(2);
   q.speculations = {{.acceptance = {0.8}}};
   q.pools.emplace();
@@ -240,4 +243,4 @@ TEST_CASE("scalars: evictions") {
       2.0, 1.0, 30.0, 0.1, 1.0);
 }
 
-}  // namespace unit_evictions
+}  // namespace unit_preempted_services
