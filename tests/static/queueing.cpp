@@ -31,11 +31,11 @@ static_assert(!pm::mm1(1_req_per_s, 1_s).feasible);
 static_assert(pm::mm1(2_req_per_s, 1_s).utilisation == 2.0);
 static_assert(pm::mm1(2_req_per_s, 1_s).time == 0_s);
 
-// 2 req/s of 250 tokens, t0 = 20 ms, t1 = 0.5 ms: x = 500 tok/s, B = 10 / 0.75 = 13.33.
+// 2 req/s of 250 tokens, t0 = 20 ms, t1 = 0.5 ms: x = 500 tok/s, B = 10.25 / 0.75 = 13.67.
 constexpr pm::batch_equilibrium steady =
     pm::decode_batch(2_req_per_s, 250.0 * pm::token_per_request, 20_ms, 0.5_ms, 64);
-static_assert(near(steady.batch, 40.0 / 3));
-static_assert(near(steady.step, 80_ms / 3));
+static_assert(near(steady.batch, 41.0 / 3));
+static_assert(near(steady.step, 82_ms / 3));
 static_assert(near(steady.saturation, 64 / 0.052 * pm::token_per_s));
 static_assert(steady.feasible.feasible);
 static_assert(

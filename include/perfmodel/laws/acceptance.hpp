@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/named.hpp>
 #include <span>
@@ -163,11 +164,14 @@ constexpr auto emitted_tokens(const A& acceptance) {
 /// before failed.
 /// Source: derived here, as the length bias of renewal theory (Feller, volume II, section XI.4);
 /// compared with traces in tests/property/speculation_measured.cpp.
+/// A last count c above the one before, p, shows that the histogram is cut. Runs beyond it are taken
+/// to be geometric: S(l + 1) = (1 - p / c) S(l), assumed. No step yields more than k + 1 tokens.
 /// Leaves out a drafter that finds another match within a run, and one that learns from the text
 /// (EAGLE): its next draft does not continue the last one. For those it is an upper limit, by up to
 /// a fifth.
 /// Errors: a negative count, no position that accepts nothing, draft_length outside 1 .. 4096.
-/// Test: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per step.
+/// Tests: one run of 5 by drafts of 2: 6 tokens in 2 rounds; no run: 1 token per step; {1, 1, 4} by
+/// drafts of 2: 6 tokens in 1 + 0.75 + 0.75^4 + ... = 2.297 rounds.
 template <Scalar T>
 constexpr emitted_tokens_per_round<T> emitted_tokens_of_runs(std::span<const T> counts,
                                                              int draft_length) {
@@ -176,12 +180,23 @@ constexpr emitted_tokens_per_round<T> emitted_tokens_of_runs(std::span<const T> 
     detail::fail(error_code::inconsistent, "counts has no entry; allowed: one or more");
   T emitted(0.0);
   T rounds(0.0);
-  for (std::size_t l = 0; l < counts.size(); ++l) {
+  const std::size_t last = counts.size() - 1;
+  const T before = last > 0 ? counts[last - 1] : counts[last];
+  for (std::size_t l = 0; l <= last; ++l) {
     emitted += detail::not_negative("counts", counts[l]);
-    if (l % round == 0) rounds += counts[l];
+    if (l % round == 0) rounds += l < last ? counts[l] : scalar_min(counts[l], before);
   }
   detail::positive("counts[0]", counts[0]);
-  return emitted_tokens_per_round<T>(named("emitted tokens", emitted / rounds * token));
+  // Rounds that begin beyond a cut, at the next multiple of k + 1 and each k + 1 further.
+  const T floor(1e-300);
+  const T stays = T(1.0) - before / scalar_max(scalar_max(counts[last], before), floor);
+  T reach(1.0), each(1.0);
+  for (std::size_t l = 0; l < round; ++l) each *= stays;
+  for (std::size_t l = last; l % round != 0 || l == last; ++l) reach *= stays;
+  rounds += before * reach / scalar_max(T(T(1.0) - each), floor);
+  const double most = static_cast<double>(round);
+  return emitted_tokens_per_round<T>(
+      named("emitted tokens", scalar_min(T(emitted / rounds), T(most)) * token));
 }
 
 }  // namespace perfmodel::inline v0_3

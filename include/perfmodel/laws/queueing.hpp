@@ -213,12 +213,17 @@ struct basic_batch_equilibrium {
 };
 using batch_equilibrium = basic_batch_equilibrium<>;
 
-/// B = x t(B) with t(B) = t0 + B t1 and x = arrivals x tokens per request, hence B = x t0 / (1 - x
-/// t1). Source: Little's law on the batch. Memory-bound decode has t0 = weight bytes / bandwidth
-/// and t1 = KV bytes of a sequence / bandwidth. Not feasible where x t1 >= 1, or B exceeds
-/// `largest_batch`; batch and step are then 0. Leaves out that B fluctuates, and prefill.
+/// Mean batch B = x (t0 + t1) / (1 - x t1) and mean step of a sequence (t0 + t1) / (1 - x t1), for
+/// steps of t0 + n t1 with n sequences and x = arrivals x tokens per request. Memory-bound decode
+/// has t0 = weight bytes / bandwidth and t1 = KV bytes of a sequence / bandwidth.
+/// Source: derived here. Poisson arrivals to a processor that serves n requests at n / (t0 + n t1)
+/// are a birth-death chain, insensitive to lengths (Kelly, "Reversibility and Stochastic Networks",
+/// 1979, section 3.3); its n is negative binomial. The mean field n = x t(n) is low by
+/// t0 / (t0 + t1).
+/// Not feasible where x t1 >= 1, or B exceeds `largest_batch`; batch and step are then 0.
+/// Leaves out prefill, and a limit that n reaches while its mean does not.
 /// Errors: fixed or per_sequence below 0, both 0; largest_batch below 1.
-/// Tests: fixed point of the iteration; B t(B)^-1 = x; B rises faster than x.
+/// Tests: the chain summed; B / step = x; one request alone takes t0 + t1.
 template <Scalar T>
 constexpr basic_batch_equilibrium<T> decode_batch(const request_rate<T>& arrivals,
                                                   const tokens_per_request<T>& output,
@@ -240,14 +245,15 @@ constexpr basic_batch_equilibrium<T> decode_batch(const request_rate<T>& arrival
                             upper(r.demanded.value()), 1.0 / upper(per_sequence.value()));
     return r;
   }
-  const T batch = named("batch", T(r.demanded * fixed / token) / (1.0 - growth));
+  const duration<T> each = fixed + per_sequence;
+  const T batch = named("batch", T(r.demanded * each / token) / (1.0 - growth));
   if (upper(batch) > lower(largest_batch)) {
     r.feasible = infeasible("the batch that the load needs is larger than the largest batch",
                             "sequences", upper(batch), lower(largest_batch));
     return r;
   }
   r.batch = batch;
-  r.step = named("step", fixed + batch * per_sequence);
+  r.step = named("step", each / (1.0 - growth));
   return r;
 }
 
