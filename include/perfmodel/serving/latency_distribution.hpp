@@ -3,6 +3,7 @@
 
 #include <array>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/laws/order_statistics.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
@@ -110,15 +111,6 @@ class latency_pieces {
   std::array<latency_piece, N> pieces_{};
   std::size_t count_ = 0;
 };
-
-/// Quantile of the standard normal distribution, with an absolute error of at most 4.5e-4.
-/// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.23.
-constexpr double normal_quantile(double share) {
-  if (share < 0.5) return -normal_quantile(1.0 - share);
-  const double t = math::sqrt(-2.0 * math::log(1.0 - share));
-  return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                 (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-}
 
 }  // namespace detail
 
