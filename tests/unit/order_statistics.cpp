@@ -58,8 +58,8 @@ TEST_CASE("fan-out: the share of slow requests and the percentile of each are in
 
 TEST_CASE("priorities: Cobham by hand") {
   // 0.3 and 0.5 requests a second of 1 s, exponential: sum of lambda E[S^2] / 2 = 0.8 s.
-  const std::array<pm::priority_class, 2> two{
-      pm::priority_class{0.3_req_per_s, 1_s}, {0.5_req_per_s, 1_s}};
+  const std::array<pm::priority_class, 2> two{pm::priority_class{0.3_req_per_s, 1_s},
+                                              {0.5_req_per_s, 1_s}};
   const auto wait = [&](std::size_t k) {
     return pm::priority_queue(std::span<const pm::priority_class>(two), k).wait;
   };
@@ -70,8 +70,8 @@ TEST_CASE("priorities: Cobham by hand") {
   const std::array<pm::priority_class, 1> one{pm::priority_class{0.8_req_per_s, 1_s, 4.0}};
   const auto alone = pm::priority_queue(std::span<const pm::priority_class>(one), 0);
   CHECK(near(alone.wait, pm::mg1(0.8_req_per_s, 1_s, 4).wait));
-  const std::array<pm::priority_class, 2> many{
-      pm::priority_class{0.3_req_per_s, 1_s}, {0.9_req_per_s, 1_s}};
+  const std::array<pm::priority_class, 2> many{pm::priority_class{0.3_req_per_s, 1_s},
+                                               {0.9_req_per_s, 1_s}};
   CHECK_FALSE(pm::priority_queue(std::span<const pm::priority_class>(many), 0).feasible);
   CHECK_THROWS_AS(pm::priority_queue(std::span<const pm::priority_class>(one), 1), pm::error);
 }

@@ -1,6 +1,7 @@
 // Acceptance of draft tokens, and tokens accepted and emitted per target step.
 #pragma once
 
+#include <array>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/convention.hpp>
@@ -148,6 +149,84 @@ constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
 template <detail::Positions A>
 constexpr auto emitted_tokens(const A& acceptance) {
   return emitted_tokens(accepted_tokens(acceptance));
+}
+
+// Draft trees: several candidates for a position, of which the target model accepts at most one.
+
+/// Node of a draft tree: its parent's index, -1 for a first token, and the probability that the
+/// target model accepts it, given that it accepted the parent. Parents stand before children.
+template <Scalar T = double>
+struct basic_tree_node {
+  int parent = -1;
+  T acceptance{};
+};
+using tree_node = basic_tree_node<>;
+
+/// Draft tokens accepted per target step from a tree: the sum over nodes of the product of
+/// acceptances from the root. Siblings exclude each other, so those of one parent add up to at most
+/// 1. A chain gives a_1 + a_1 a_2 + ...
+/// Source: Cai et al., "Medusa", 2024, section 2.3.3; Miao et al., "SpecInfer", ASPLOS 2024 (trees).
+/// Leaves out: the cost of verifying all nodes in one step (speculate takes the number of them).
+/// Errors: a parent that does not stand before its child, an acceptance outside 0 to 1, siblings
+/// that add up to more than 1. Tests: a chain; 0.6 and 0.2 below 0.6: 0.6 + 0.36 + 0.12 = 1.08.
+template <Scalar T>
+constexpr accepted_draft_tokens<T> accepted_tokens_of_tree(
+    std::span<const basic_tree_node<T>> tree) {
+  T sum(0.0);
+  for (std::size_t i = 0; i < tree.size(); ++i) {
+    detail::within("parent", static_cast<double>(tree[i].parent), -1.0,
+                   static_cast<double>(i) - 1.0, "-1, or a node before this one");
+    T siblings(0.0);
+    for (std::size_t j = 0; j <= i; ++j) {
+      if (tree[j].parent == tree[i].parent) siblings += tree[j].acceptance;
+    }
+    detail::within("acceptance of siblings", siblings, 0.0, 1.0 + 1e-9, "0 to 1 in all");
+    T path(1.0);
+    for (int at = static_cast<int>(i); at >= 0; at = tree[static_cast<std::size_t>(at)].parent) {
+      path *= detail::fraction("acceptance", tree[static_cast<std::size_t>(at)].acceptance);
+    }
+    sum += path;
+  }
+  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
+}
+
+/// The same of the best tree of `nodes` nodes, if the draft's k-th candidate is accepted with
+/// probability by_rank[k] at every position: the nodes of the largest products, chosen greedily.
+/// Source: Cai et al. 2024, section 2.3.3. Errors: nodes outside 1 to 256, no candidate, a
+/// candidate above the one before it.
+/// Tests: 0.6 and 0.2, 4 nodes: 0.6 + 0.36 + 0.216 + 0.2 = 1.376; one candidate: a chain.
+template <Scalar T>
+constexpr accepted_draft_tokens<T> accepted_tokens_of_best_tree(std::span<const T> by_rank,
+                                                                int nodes) {
+  detail::within("nodes", static_cast<double>(nodes), 1.0, 256.0, "1 to 256");
+  detail::positive("candidates", static_cast<double>(by_rank.size()));
+  T in_all(0.0);
+  for (std::size_t k = 0; k < by_rank.size(); ++k) {
+    in_all += detail::fraction("acceptance", by_rank[k]);
+    if (k > 0)
+      detail::within("acceptance", by_rank[k], 0.0, upper(by_rank[k - 1]), "falling ranks");
+  }
+  detail::within("acceptance of siblings", in_all, 0.0, 1.0 + 1e-9, "0 to 1 in all");
+  std::array<T, 257> product{};             // of each node, the root first
+  std::array<std::size_t, 257> children{};  // candidates of a node that are in the tree
+  product[0] = T(1.0);
+  T sum(0.0);
+  for (std::size_t count = 1; count <= static_cast<std::size_t>(nodes); ++count) {
+    std::size_t best = 0;
+    T largest(-1.0);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (children[i] == by_rank.size()) continue;
+      const T next = product[i] * by_rank[children[i]];
+      if (mid(next) > mid(largest)) {
+        largest = next;
+        best = i;
+      }
+    }
+    ++children[best];
+    product[count] = largest;
+    sum += largest;
+  }
+  return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
 
 // Drafts from earlier text: accepted tokens come in runs, so a round's first position matters.

@@ -138,8 +138,7 @@ constexpr basic_queue_estimate<T> gg1(const request_rate<T>& arrivals, const dur
   // A floor keeps an idle queue, and one without variation, from dividing by 0.
   const T correction = exp(T(-2.0 * (1.0 - q.utilisation) * regular * regular /
                              scalar_max(T(3.0 * q.utilisation * both), T(1e-9))));
-  q.wait =
-      named("wait", correction * single_server_wait(q.utilisation, T(both / 2.0), service));
+  q.wait = named("wait", correction * single_server_wait(q.utilisation, T(both / 2.0), service));
   q.time = named("time in system", q.wait + service);
   q.waiting = arrivals * q.wait;
   q.in_system = arrivals * q.time;

@@ -115,8 +115,9 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
     if (e.feasible && !x.feasible) e.feasible = x.feasible;
   }
   const bool independent = c.operation == collective_op::all_to_all;
-  const duration<T> piped =
-      independent ? max(in, out) : max(duration<T>(in + out_latency), duration<T>(out + in_latency));
+  const duration<T> piped = independent
+                                ? max(in, out)
+                                : max(duration<T>(in + out_latency), duration<T>(out + in_latency));
   e.terms.add(limiter::link, "inside", in);
   e.terms.add(limiter::link, "between", out);
   e.limiter = e.terms.limiting();
