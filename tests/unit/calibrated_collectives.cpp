@@ -415,11 +415,10 @@ TEST_CASE("two fabrics whose steps wait, by hand", "[calibrated]") {
 TEST_CASE("published runs over nodes are not quicker than the bound", "[calibrated]") {
   // 8 H100 a node, 8 x 400 Gbit/s. busbw measured: NVIDIA/nccl-tests #309 and NVIDIA/nccl #2409
   // (470 GB/s on 16 GPUs, 365.8 on 32); 430 GB/s with NVLS on 16.
-  const pm::hierarchy h{.inside = pm::catalog::h100_sxm.fabric,
-                        .between = {.kind = pm::link_kind::infiniband,
-                                    .bandwidth = 50.0 * pm::GB_per_s,
-                                    .ranks = 64},
-                        .ranks_inside = 8};
+  const pm::hierarchy h{
+      .inside = pm::catalog::h100_sxm.fabric,
+      .between = {.kind = pm::link_kind::infiniband, .bandwidth = 50.0 * pm::GB_per_s, .ranks = 64},
+      .ranks_inside = 8};
   for (const auto& [ranks, measured] : {std::pair(16, 470e9), {16, 430e9}, {32, 365.8e9}}) {
     const auto c = call(8e9, ranks, pm::collective_implementation::any);
     const auto e = pm::hierarchical_time(h, c);
@@ -435,8 +434,7 @@ TEST_CASE("published runs over nodes are not quicker than the bound", "[calibrat
   // With them S, so the adapters limit: 1/8 GB there and back at 50 GB/s.
   CHECK_THAT(pm::hierarchical_time(h, sum).time.value(), WithinRel(1.0 / 8 / 50, 1e-12));
   // A broadcast uses every adapter: S / 8 at 50 GB/s, beside S at 450 GB/s.
-  const auto cast =
-      call(1e9, 16, pm::collective_implementation::any, pm::collective_op::broadcast);
+  const auto cast = call(1e9, 16, pm::collective_implementation::any, pm::collective_op::broadcast);
   CHECK_THAT(pm::hierarchical_time(h, cast).time.value(), WithinRel(1.0 / 8 / 50, 1e-12));
 }
 

@@ -26,7 +26,8 @@ TEST_CASE("index_scores: one token over 65,536, 64 heads of 128") {
 
 TEST_CASE("index_scores: the bound is below a published fp8 kernel on H200") {
   // sgl-project/sglang #11989: 64 heads of 128, 2048 queries over all keys.
-  for (const auto& [keys, us] : {std::pair(4096.0, 103.0), {8192, 222}, {16384, 458}, {32768, 931}}) {
+  for (const auto& [keys, us] :
+       {std::pair(4096.0, 103.0), {8192, 222}, {16384, 458}, {32768, 931}}) {
     const pm::index_scores x{
         .sequences = 1, .tokens = 2048, .past = keys - 2048, .heads = 64, .dim = 128};
     const double bound = pm::roofline(pm::catalog::h200_sxm, x).time.value() * 1e6;

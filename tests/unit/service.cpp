@@ -272,6 +272,13 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   CHECK(near(one.decode_stall, s(later_by(1))));
 }
 
+TEST_CASE("service: without mixed steps every request in service decodes") {
+  for (const auto kind : {pm::scheduling::prefill_first, pm::scheduling::static_batches}) {
+    CHECK(near(pm::closed_service(terms(kind, 101), passes, pm::closed_loop{16}).batch, 16.0));
+    CHECK(near(pm::closed_service(terms(kind, 101, 4), passes, pm::closed_loop{16}).batch, 4.0));
+  }
+}
+
 TEST_CASE("service: static batches wait for the longest answer") {
   auto t = terms(pm::scheduling::static_batches, 101);
   t.output_cv = 0.2;
@@ -279,8 +286,7 @@ TEST_CASE("service: static batches wait for the longest answer") {
       pm::closed_service(terms(pm::scheduling::static_batches, 101), passes, pm::closed_loop{16});
   const auto varied = pm::closed_service(t, passes, pm::closed_loop{16});
   CHECK(near(even.itl.mean(), 10 * pm::ms));
-  CHECK(near(varied.ttft.mean() - even.ttft.mean(),
-             0.2 * 1.76599 * pm::second, 1e-3));
+  CHECK(near(varied.ttft.mean() - even.ttft.mean(), 0.2 * 1.76599 * pm::second, 1e-3));
 }
 
 TEST_CASE("service: 64k prompts in chunks of 2048 do not stop the others") {

@@ -217,7 +217,7 @@ constexpr accepted_draft_tokens<T> accepted_tokens_of_best_tree(std::span<const 
     for (std::size_t i = 0; i < count; ++i) {
       if (children[i] == by_rank.size()) continue;
       const T next = product[i] * by_rank[children[i]];
-      if (mid(next) > mid(largest)) {
+      if (upper(next) > upper(largest)) {
         largest = next;
         best = i;
       }
