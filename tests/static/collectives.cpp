@@ -91,8 +91,8 @@ static_assert(is(collective_op::broadcast, collective_algorithm::tree, 3, 1));
 // Two ranks send each other all of it once. Bruck over 6: 3 + 2 + 2 of 6 blocks.
 static_assert(pm::steps_and_share(collective_op::all_reduce, collective_algorithm::tree, 2).share ==
               1.0);
-static_assert(
-    pm::steps_and_share(collective_op::all_to_all, collective_algorithm::tree, 6).share == 7.0 / 6);
+static_assert(pm::steps_and_share(collective_op::all_to_all, collective_algorithm::tree, 6).share ==
+              7.0 / 6);
 static_assert(is(collective_op::broadcast, collective_algorithm::one_shot, 1, 7));
 static_assert(is(collective_op::broadcast, collective_algorithm::two_shot, 2, 1.75));
 static_assert(is(collective_op::broadcast, collective_algorithm::in_network, 2, 1));

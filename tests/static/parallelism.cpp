@@ -261,12 +261,10 @@ static_assert(
     near_to(pm::zero_traffic(zero_stage::none, 64, 7.5e9, {.gradients = 4.0}).quantity().value(),
             59.0625e9, 1e-12));
 // Four microbatches: ZeRO-2 reduces 4 x 2 B and gathers 2 B once, ZeRO-3 moves all of 6 B 4 times.
-static_assert(
-    near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {}, 4.0).quantity().value(), 7.5e9,
-            1e-12));
-static_assert(
-    near_to(pm::zero_traffic(zero_stage::parameters, 4, 1e9, {}, 4.0).quantity().value(), 18e9,
-            1e-12));
+static_assert(near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {}, 4.0).quantity().value(),
+                      7.5e9, 1e-12));
+static_assert(near_to(pm::zero_traffic(zero_stage::parameters, 4, 1e9, {}, 4.0).quantity().value(),
+                      18e9, 1e-12));
 // Sent by one of 4 ranks: 3/4 of gradients of 4 bytes and parameters of 2, once or twice
 static_assert(
     near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {.gradients = 4.0}).quantity().value(),

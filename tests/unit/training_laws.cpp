@@ -3,6 +3,7 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <cstdint>
 #include <perfmodel/laws/metrics.hpp>
 #include <perfmodel/laws/scaling.hpp>
 #include <perfmodel/laws/speculative.hpp>

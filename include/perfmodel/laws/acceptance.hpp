@@ -162,10 +162,11 @@ struct basic_tree_node {
 };
 using tree_node = basic_tree_node<>;
 
-/// Draft tokens accepted per target step from a tree: the sum over nodes of the product of
-/// acceptances from the root. Siblings exclude each other, so those of one parent add up to at most
-/// 1. A chain gives a_1 + a_1 a_2 + ...
-/// Source: Cai et al., "Medusa", 2024, section 2.3.3; Miao et al., "SpecInfer", ASPLOS 2024 (trees).
+/// Draft tokens accepted per target step from a tree: the sum over nodes of all
+/// acceptances from the root, multiplied. Siblings exclude each other, so those of one parent add
+/// up to at most 1. A chain gives a_1 + a_1 a_2 + ...
+/// Source: Cai et al., "Medusa", 2024, section 2.3.3; Miao et al., "SpecInfer", ASPLOS 2024
+/// (trees).
 /// Leaves out: the cost of verifying all nodes in one step (speculate takes the number of them).
 /// Errors: a parent that does not stand before its child, an acceptance outside 0 to 1, siblings
 /// that add up to more than 1. Tests: a chain; 0.6 and 0.2 below 0.6: 0.6 + 0.36 + 0.12 = 1.08.
@@ -190,8 +191,9 @@ constexpr accepted_draft_tokens<T> accepted_tokens_of_tree(
   return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
 
-/// The same of the best tree of `nodes` nodes, if the draft's k-th candidate is accepted with
-/// probability by_rank[k] at every position: the nodes of the largest products, chosen greedily.
+/// Draft tokens accepted from the best tree of `nodes` nodes, if the draft's k-th candidate is
+/// accepted with probability by_rank[k] at every position: the nodes of the largest products,
+/// chosen greedily.
 /// Source: Cai et al. 2024, section 2.3.3. Errors: nodes outside 1 to 256, no candidate, a
 /// candidate above the one before it.
 /// Tests: 0.6 and 0.2, 4 nodes: 0.6 + 0.36 + 0.216 + 0.2 = 1.376; one candidate: a chain.
@@ -243,8 +245,9 @@ constexpr accepted_draft_tokens<T> accepted_tokens_of_best_tree(std::span<const 
 /// before failed.
 /// Source: derived here, as the length bias of renewal theory (Feller, volume II, section XI.4);
 /// compared with traces in tests/property/speculation_measured.cpp.
-/// A last count c above the one before, p, shows that the histogram is cut. Runs beyond it are taken
-/// to be geometric: S(l + 1) = (1 - p / c) S(l), assumed. No step yields more than k + 1 tokens.
+/// A last count c above the one before, p, shows that the histogram is cut. Runs beyond it are
+/// taken to be geometric: S(l + 1) = (1 - p / c) S(l), assumed. No step yields more than k + 1
+/// tokens.
 /// Leaves out a drafter that finds another match within a run, and one that learns from the text
 /// (EAGLE): its next draft does not continue the last one. For those it is an upper limit, by up to
 /// a fifth.

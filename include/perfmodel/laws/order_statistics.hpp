@@ -35,7 +35,7 @@ constexpr T normal_quantile(const T& share) {
   return low ? T(-z) : z;
 }
 
-/// As expected_largest_normal, for any n from 1 on and without a check.
+/// Value of expected_largest_normal for any n from 1 on, without a check.
 template <Scalar T>
 constexpr T largest_of_normals(const T& n) {
   if constexpr (Range<T>) {

@@ -184,8 +184,8 @@ struct basic_priority_class {
 using priority_class = basic_priority_class<>;
 
 /// Class k (from 0, the most urgent) of a server that completes a request before it takes the next
-/// most urgent one: wait = sum of lambda E[S^2] / 2 over all classes / ((1 - a) (1 - b)), with a the
-/// utilisation by classes before k, and b with k too.
+/// most urgent one: wait = sum of lambda E[S^2] / 2 over all classes / ((1 - a) (1 - b)), with a
+/// the utilisation by classes before k, and b with k too.
 /// Source: Cobham, "Priority assignment in waiting line problems", Operations Research 2, 1954.
 /// Not feasible where all classes together keep the server busy. Errors: no such class; as mg1.
 /// Tests: one class is M/G/1; the waits of equal services, weighted by arrivals, have its mean.

@@ -108,9 +108,9 @@ constexpr T gustafson_speedup(const T& serial, const T& ranks) {
 PERFMODEL_WHOLE_NUMBERS(gustafson_speedup)
 
 /// Universal scalability law: relative throughput of n = n / (1 + sigma (n - 1) + kappa n (n - 1)),
-/// for a share sigma of contention (Amdahl's, with kappa 0) and kappa of exchange between all pairs.
-/// It is largest at n = sqrt((1 - sigma) / kappa). Source: Gunther, "Guerrilla Capacity Planning",
-/// 2007, chapter 4. Errors: sigma or kappa outside 0 to 1.
+/// for a share sigma of contention (Amdahl's, with kappa 0) and kappa of exchange between all
+/// pairs. It is largest at n = sqrt((1 - sigma) / kappa). Source: Gunther, "Guerrilla Capacity
+/// Planning", 2007, chapter 4. Errors: sigma or kappa outside 0 to 1.
 /// Tests: kappa 0 is Amdahl's law; sigma 0.05, kappa 0.0005: largest, 10.7, at 43.6.
 template <Scalar T>
 constexpr T universal_scaling(const T& n, const T& sigma, const T& kappa) {

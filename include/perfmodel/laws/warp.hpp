@@ -74,8 +74,8 @@ enum class tile_layout { rows, xor_swizzled };
 /// which is `row_words` words of 4 bytes: the most lanes that one bank serves, one after the other.
 /// In rows it is gcd(row_words, 32). Swizzled, a column stays within its row: the XOR takes the row
 /// modulo min(row_words, 32). Source: NVIDIA, "CUDA C++ Programming Guide", shared memory; Thakkar
-/// et al., CUTLASS/CuTe, "Swizzle". Errors: swizzled rows that are no power of 2. Tests: 1, 2, 32, 1
-/// ways at 1, 2, 32, 33 words; swizzled 2, 4, 4, 2, 1 ways at 2, 4, 8, 16, 32 words.
+/// et al., CUTLASS/CuTe, "Swizzle". Errors: swizzled rows that are no power of 2. Tests: 1, 2, 32,
+/// 1 ways at 1, 2, 32, 33 words; swizzled 2, 4, 4, 2, 1 ways at 2, 4, 8, 16, 32 words.
 constexpr int bank_conflict_ways(int row_words, tile_layout layout = tile_layout::rows) {
   detail::within("row_words", static_cast<double>(row_words), 1.0, 1e6, "1 to 1000000");
   const bool swizzled = layout == tile_layout::xor_swizzled;

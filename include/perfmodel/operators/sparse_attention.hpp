@@ -8,7 +8,7 @@ namespace perfmodel::inline v0_3 {
 
 /// `sequences` of `tokens` new tokens each score every token up to their own, `past` of which are
 /// cached: `heads` queries of `dim` against one key of `dim` for every `ratio` tokens. Queries are
-/// in `format`, as narrow as the keys in DeepGEMM's fp8_mqa_logits.
+/// in `format`, that of the keys in DeepGEMM's fp8_mqa_logits.
 template <Scalar T = double>
 struct basic_index_scores {
   T sequences{}, tokens = T(1.0), past{}, heads{}, dim{}, ratio = T(1.0);
@@ -100,7 +100,8 @@ constexpr basic_demand<T> demand_of(const valid_operator<basic_gathered_attentio
   d.name = "gathered_attention";
   d.format = wider(x.format, x.kv_format.format);
   d.matrix_flop = named("flop", 2.0 * rows * x.seen * (x.width + value) * flop);
-  d.dram.read = named("KV bytes", x.sequences * read * x.width * bytes_of(x.kv_format)) + x.width * element;
+  d.dram.read =
+      named("KV bytes", x.sequences * read * x.width * bytes_of(x.kv_format)) + x.width * element;
   d.dram.written = value * element;
   d.l2 = d.dram;
   return d;

@@ -44,9 +44,10 @@ constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, collective
           c.format,         c.algorithm == collective_algorithm::best};
 }
 
-/// Steps and share of a collective. Inside a node NCCL's all-reduce tree is a chain, to the root and
-/// back: 2(N-1) steps. Source: NCCL, src/graph/tuning.cc, 2 ((ranks / nodes - 1) intra + log2(nodes)
-/// inter). The hop of a cost that selects algorithms is fitted to the tree's steps, and keeps them.
+/// Steps and share of a collective. Inside a node NCCL's all-reduce tree is a chain, to the root
+/// and back: 2(N-1) steps. Source: NCCL, src/graph/tuning.cc, 2 ((ranks / nodes - 1) intra +
+/// log2(nodes) inter). The hop of a cost that selects algorithms is fitted to the tree's steps, and
+/// keeps them.
 template <Scalar T, class Cost>
 constexpr schedule_cost sent_by(const basic_interconnect<T>& fabric, const basic_collective<T>& c,
                                 collective_algorithm a) {

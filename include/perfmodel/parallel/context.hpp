@@ -53,7 +53,8 @@ struct basic_ring_attention_estimate {
   perfmodel::feasibility feasible{};
 };
 
-/// Time of ring attention: the first block needs no transfer, t_x, and t_c is that of a whole block:
+/// Time of ring attention: the first block needs no transfer, t_x, and t_c is that of a whole
+/// block:
 ///
 ///     no mask              t_c + (N-1) max(t_c, t_x)
 ///     causal, contiguous   t_c/2 + (N-1) max(t_c, t_x)      some rank always has a whole block
@@ -148,9 +149,9 @@ constexpr const char* name_of(recomputation r) {
   return detail::entry_of(names, r, "recomputation");
 }
 
-/// Layer of a decoder of today, for its stored activations: `tokens` in a microbatch, RMSNorm, fused
-/// attention with grouped keys, no dropout, and a gated (SwiGLU) or plain feed-forward network. An
-/// MoE layer stores `experts_per_token` networks of `intermediate`.
+/// Layer of a decoder of today, for its stored activations: `tokens` in a microbatch, RMSNorm,
+/// fused attention with grouped keys, no dropout, and a gated (SwiGLU) or plain feed-forward
+/// network. An MoE layer stores `experts_per_token` networks of `intermediate`.
 template <Scalar T = double>
 struct basic_decoder_activations {
   int tensor = 1;
@@ -185,9 +186,9 @@ using decoder_activations = basic_decoder_activations<>;
 ///
 /// Selective recomputation leaves out the norms' results, 2 h, and the product, f. Full keeps 2 h
 /// bytes a token.
-/// Sources: counted here, as Korthikanti et al. 2022, section 4, do for a GPT layer; fused attention
-/// keeps no scores: Dao et al. 2022. Leaves out: row statistics of softmax and norms, routing,
-/// copies of tokens to experts, gathered tensors of sequence parallelism.
+/// Sources: counted here, as Korthikanti et al. 2022, section 4, do for a GPT layer; fused
+/// attention keeps no scores: Dao et al. 2022. Leaves out: row statistics of softmax and norms,
+/// routing, tokens sent to several experts, gathered tensors of sequence parallelism.
 /// Errors: dimensions below 1.
 /// Tests: Llama 3 8B: 34 h bytes a token; 8 ranks 8 + 26/8; full 2.
 template <Scalar T>
@@ -195,13 +196,13 @@ constexpr bytes<T> activation_bytes(const basic_decoder_activations<T>& x) {
   require_valid(x);
   const T t(x.tensor);
   const T& h = x.hidden;
-  const bool kept = x.recomputed == recomputation::none;
+  const bool stored = x.recomputed == recomputation::none;
   const T between = x.sequence ? T(1.0 / t) : T(1.0);
   T each = 2.0 * h * between;
   if (x.recomputed != recomputation::full) {
     const T attention = 2.0 * (x.query_heads + x.kv_heads) * x.head_dim;
-    const T network = (x.gated ? 2.0 : 1.0) + (kept ? 1.0 : 0.0);
-    each = 2.0 * ((kept ? 4.0 : 2.0) * h * between +
+    const T network = (x.gated ? 2.0 : 1.0) + (stored ? 1.0 : 0.0);
+    each = 2.0 * ((stored ? 4.0 : 2.0) * h * between +
                   (attention + network * x.experts_per_token * x.intermediate) / t);
   }
   return named("activations", x.tokens * each * byte);

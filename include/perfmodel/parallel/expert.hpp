@@ -95,7 +95,7 @@ constexpr T expert_capacity(const T& tokens, const std::type_identity_t<T>& top_
                             const std::type_identity_t<T>& factor) {
   using math::ceil;
   detail::within("top_k", top_k, 1.0, upper(detail::count("experts", experts)), "1 to experts");
-  // A product of decimals that is a whole number but for rounding is that number.
+  // A whole number but for rounding, such as 1.1 x 10, is that number.
   return named("capacity", T(ceil(T(detail::positive("factor", factor) *
                                         detail::count("tokens", tokens) * top_k / experts -
                                     1e-9))));
@@ -129,8 +129,8 @@ constexpr T dropped_tokens(const T& tokens, const std::type_identity_t<T>& top_k
 }
 
 /// Expected load of the busiest of E experts over the mean, under uniform routing:
-/// 1 + e(E) sqrt((1 - p) / mu), for p = top_k / experts, mu = tokens p and e the largest of E normal
-/// values. Leaves out: the skew of few tokens an expert, popular experts.
+/// 1 + e(E) sqrt((1 - p) / mu), for p = top_k / experts, mu = tokens p and e the largest of E
+/// normal values. Leaves out: the skew of few tokens an expert, popular experts.
 /// Test: 65,536 tokens, top 8 of 256: 1.061, within 1 % of a simulation; 1 if every expert has all.
 template <Scalar T>
 constexpr T largest_expert_load(const T& tokens, const std::type_identity_t<T>& top_k,

@@ -76,7 +76,7 @@ template <Scalar T = double>
 struct basic_training_pipeline_estimate {
   duration<T> time{};
   duration<T> bubble{};  ///< idle time of a stage
-  T in_flight{};         ///< microbatches whose activations the first stage stores at once
+  T in_flight{};         ///< microbatches with stored activations in the first stage
 };
 
 /// time = m (F + B + W) + bubble, for F, B and W the three times of a microbatch:
@@ -86,8 +86,8 @@ struct basic_training_pipeline_estimate {
 ///     zero bubble, H1   bubble (p-1) (F + B - W)       min(m, p)
 ///     zero bubble, H2   bubble (p-1) (F + B - 2 W)     min(m, 2 p - 1)
 ///
-/// A bubble is at least 0. Sources: Huang et al., "GPipe", 2019; Narayanan et al., 2021, section 2.2
-/// (1F1B); Qi et al., "Zero Bubble Pipeline Parallelism", 2024 (arXiv 2401.10241), section 2.
+/// A bubble is at least 0. Sources: Huang et al., "GPipe", 2019; Narayanan et al., 2021, section
+/// 2.2 (1F1B); Qi et al., "Zero Bubble Pipeline Parallelism", 2024 (arXiv 2401.10241), section 2.
 /// Leaves out: transfers between stages, uneven stages, the synchronisation of the optimizer; zero
 /// bubble needs m of 2 p - 1 or more. Errors: p or m below 1, negative times.
 /// Tests: 4 stages, 8 microbatches, F = B = W: 33, 33, 27 and 24 F; the bubble is (p-1) / m of

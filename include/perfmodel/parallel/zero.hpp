@@ -67,8 +67,8 @@ constexpr bytes<T> zero_memory(zero_stage stage, int data, const T& parameters,
 ///     ZeRO-2     A g + p      gradients are sharded, so each microbatch reduces them
 ///     ZeRO-3     A (g + 2 p)  parameters are gathered for each forward and backward pass
 ///
-/// Source: Rajbhandari et al. 2020, section 7, for A = 1; DeepSpeed and FSDP reduce at each backward
-/// pass. Leaves out: an unsharded accumulation (FSDP's no_sync), which sends as ZeRO-1.
+/// Source: Rajbhandari et al. 2020, section 7, for A = 1; DeepSpeed and FSDP reduce at each
+/// backward pass. Leaves out: an unsharded accumulation (FSDP's no_sync), which sends as ZeRO-1.
 /// Errors: microbatches below 1.
 /// Tests: stage 3 sends 1.5 times the bytes of the others; fp32 gradients of 7.5e9 parameters over
 /// 64 ranks are 59.1 GB; 4 microbatches send 4 times as much in stage 3.

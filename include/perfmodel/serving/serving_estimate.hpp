@@ -49,9 +49,7 @@ struct basic_serving_estimate {
     using math::sqrt;
     const T variance = log(T(1.0 + e2e_cv * e2e_cv));
     detail::within("share", share, 1e-12, 1.0 - 1e-12, "between 0 and 1");
-    return exp(T(detail::normal_quantile(share) * sqrt(variance) -
-                 0.5 * variance)) *
-           e2e;
+    return exp(T(detail::normal_quantile(share) * sqrt(variance) - 0.5 * variance)) * e2e;
   }
 };
 using serving_estimate = basic_serving_estimate<>;

@@ -41,7 +41,7 @@ struct advised_service {
 /// Estimate of one replica of a service: a prediction or a bound.
 using service_evaluator = std::function<serving_estimate(const advised_service&)>;
 
-/// Who can use a technique: an operator by options of an engine or another checkpoint, the owner of
+/// Users of a technique: an operator by options of an engine or another checkpoint, the owner of
 /// a model by training it, the author of a kernel by writing it.
 enum class technique_user { deployment_operator, model_owner, kernel_author };
 

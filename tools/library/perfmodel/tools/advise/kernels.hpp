@@ -108,7 +108,7 @@ inline technique gain_on_part(const adviser& a, const technique_description& wor
   return t;
 }
 
-/// A step takes `p.time` with graphs, whose nodes and replay are in it or hidden; in eager mode it
+/// A step takes `p.time` with graphs; the time of nodes is in it. In eager mode it
 /// takes as long as the CPU needs for the framework's kernels, if that is longer.
 inline technique cuda_graph(const adviser& a, const kernels_of_step& p, const kernel_facts& f) {
   const framework_launches by = launches_of(f.framework);
