@@ -3,6 +3,7 @@
 
 #include <array>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/core/fields.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/convention.hpp>
 #include <perfmodel/units/named.hpp>
@@ -159,6 +160,12 @@ template <Scalar T = double>
 struct basic_tree_node {
   int parent = -1;
   T acceptance{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("parent", s.parent...);
+    f(field::fraction("acceptance"), s.acceptance...);
+  }
 };
 using tree_node = basic_tree_node<>;
 
