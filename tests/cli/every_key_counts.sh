@@ -61,6 +61,7 @@ itl_limit_s 0.01
 advise.ttft_limit_s 0.14
 advise.itl_limit_s 0.0208
 advise.limit_share 0.99
+advise.framework "eager"
 limit_share 0.5
 measured_s 0.02
 batch 9

@@ -1,7 +1,9 @@
 // Techniques that would change a service, their gains, and the combined gain of the best.
+#include <array>
 #include <cmath>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/tools/advise/advise.hpp>
+#include <utility>
 
 #include "infeasible.hpp"
 #include "queries_diagnose.hpp"
@@ -84,20 +86,22 @@ std::string verdict_of(const pm::technique& t, bool overloaded) {
   if (t.misses_target && t.gain > 1.0 + 1e-3) return "misses a target";
   if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no gain" : "slower";
   if (!t.applies) return t.in_use ? "in use" : "n.a.";
-  return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "no gain";
+  return t.in_use ? "in use" : t.gain > 1.005 ? "helps" : "no gain";
 }
 
 void add_text(outcome<>& out, const pm::advice& a) {
   const auto ratio = [](double x) { return cat("x", pm::detail::significant(x, 3)); };
-  constexpr const char* headings[] = {"options of the engine, or another checkpoint",
-                                      "training of the model", "kernels"};
+  constexpr std::array<std::pair<const char*, const char*>, 3> headings{
+      {{"for an operator", "options of the engine, or another checkpoint"},
+       {"for the owner of the model", "training"},
+       {"for the author of a kernel", "code"}}};
   std::optional<pm::technique_user> last;
   for (const pm::technique& t : a.techniques) {
-    if (last != t.user)
-      out.notes.push_back({cat("for a ", pm::name_of(t.user)), headings[int(t.user)]});
+    const auto& [user, what] = headings[static_cast<std::size_t>(t.user)];
+    if (last != t.user) out.notes.push_back({user, what});
     last = t.user;
     const std::string verdict = verdict_of(t, a.current_rate.has_value());
-    const bool helps = t.applies && !t.harmful && t.gain > 1.0 + 1e-3;
+    const bool helps = t.applies && !t.harmful && t.gain > 1.005;
     const bool slower = t.applies && t.gain < 1.0 - 1e-3;
     const std::string gain =
         t.has_ratio && (helps || slower || t.misses_target) ? ratio(t.gain) + ", " : "";

@@ -25,13 +25,14 @@ constexpr T normal_quantile(const T& share) {
   }
   const bool low = mid(q) < 0.0;
   const T r = sqrt(T(-log(low ? share : T(1.0 - share))));
-  const T near = r - 1.6, far = r - 5.0;
-  const T z =
-      mid(r) <= 5.0
-          ? T((((0.17023821103 * near + 1.3067284816) * near + 2.75681539) * near + 1.4234372777) /
-              ((0.12021132975 * near + 0.7370016425) * near + 1.0))
-          : T((((0.017337203997 * far + 0.42868294337) * far + 3.081226386) * far + 6.657905115) /
-              ((0.012258202635 * far + 0.24197894225) * far + 1.0));
+  const T middle = r - 1.6, outer = r - 5.0;
+  const T z = mid(r) <= 5.0
+                  ? T((((0.17023821103 * middle + 1.3067284816) * middle + 2.75681539) * middle +
+                       1.4234372777) /
+                      ((0.12021132975 * middle + 0.7370016425) * middle + 1.0))
+                  : T((((0.017337203997 * outer + 0.42868294337) * outer + 3.081226386) * outer +
+                       6.657905115) /
+                      ((0.012258202635 * outer + 0.24197894225) * outer + 1.0));
   return low ? T(-z) : z;
 }
 
@@ -84,9 +85,9 @@ constexpr duration<T> expected_largest_exponential(const duration<T>& mean, int 
 /// Source: Dean and Barroso, "The Tail at Scale", CACM 56(2), 2013. Leaves out: replicas that are
 /// slow at the same time. Errors: p outside 0 to 1, n below 1.
 /// Test: 1 % slow replies of 100 replicas slow 63 % of the requests.
-template <Number P, Number N>
-constexpr auto fan_out_share(const P& slow, const N& n) {
-  using T = promoted<P, N>;
+template <Number Share, Number N>
+constexpr auto fan_out_share(const Share& slow, const N& n) {
+  using T = promoted<Share, N>;
   using math::exp;
   using math::log;
   const T fast = 1.0 - detail::fraction("slow", T(slow));
@@ -97,9 +98,9 @@ constexpr auto fan_out_share(const P& slow, const N& n) {
 
 /// Percentile that each of n replicas must meet, so that a share q of requests meets a limit:
 /// q^(1/n). Source: as fan_out_share, solved. Test: p99 over 100 replicas is p99.99 of each.
-template <Number Q, Number N>
-constexpr auto fan_out_percentile(const Q& share, const N& n) {
-  using T = promoted<Q, N>;
+template <Number Share, Number N>
+constexpr auto fan_out_percentile(const Share& share, const N& n) {
+  using T = promoted<Share, N>;
   using math::exp;
   using math::log;
   detail::within("share", T(share), 1e-12, 1.0, "more than 0, up to 1");
