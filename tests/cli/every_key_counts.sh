@@ -105,6 +105,7 @@ activation_format bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bou
 engine step_bound a bound's time does not depend on it
 ttft_limit_s,itl_limit_s ~advice,~advice_open,~advice_evicts,~advice_pools,~advice_drafts,~advice_limits,~advice_bound counts where a trick misses it
 limit_share ~advice_limits counts where a trick misses it
+framework ~advice_evicts a step takes longer than the launches of each framework
 accelerator own_memory memory_bytes says what there is
 disaggregated plan_closed,plan_open,plan_targets,plan_evicts of one GPU there are no two pools
 END
