@@ -28,6 +28,7 @@
 #include <perfmodel/laws/launch.hpp>
 #include <perfmodel/laws/littles_law.hpp>
 #include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/laws/order_statistics.hpp>
 #include <perfmodel/laws/overlap.hpp>
 #include <perfmodel/laws/queueing.hpp>
 #include <perfmodel/laws/schedules.hpp>

@@ -38,6 +38,23 @@ gains expert_parallel 1.02 1.5 "$helps"
 harmed=$("$napkin" "${routed[@]}" --model qwen_3_235b_a22b --engine vllm --concurrency 512 --json)
 harms expert_parallel true "$harmed"
 
+# CUDA graphs help a small model, most in PyTorch's eager mode; 2:4 sparsity never outranks fp8.
+small=(advise --model llama_3_2_1b --accelerator h100_sxm --engine vllm --input_tokens 128 --output_tokens 128 --concurrency 1)
+graphs=$("$napkin" "${small[@]}" --json)
+gains cuda_graph 1.8 3.5 "$graphs"
+gains cuda_graph 6 14 "$("$napkin" "${small[@]}" --framework eager --json)"
+refuses PM-E "${small[@]}" --framework jax
+for answer in "$crowd" "$graphs"; do
+  awk -v s="$(number "$(trick sparsity_2_4 "$answer")" gain)" -v f="$(number "$(trick fp8 "$answer")" gain)" \
+    'BEGIN { exit !(s <= f) }' || fail "sparsity outranks fp8 in $(trick sparsity_2_4 "$answer")"
+done
+[[ $(trick sparsity_2_4 "$graphs") == *'"user":"model owner"'* ]] || fail "no owner of sparsity"
+# A row without a gain has no ratio above 1, and a reason; costs stand beside a gain.
+rows=$("$napkin" "${small[@]}") || fail "advise as text: exit status not 0"
+! grep -E 'x[1-9][0-9.]*, (no gain|slower|n\.a\.)' <<<"$rows" || fail "a gain of no use in '$rows'"
+! grep -E '(no gain|slower|n\.a\.): *$' <<<"$rows" || fail "a row without a reason in '$rows'"
+grep -qE 'sparsity_2_4 .*costs: retraining' <<<"$rows" || fail "no cost of sparsity in '$rows'"
+
 # A target: half of what a token takes now is met by tricks, and by none that miss it.
 text=$("$napkin" "${llama[@]}" --concurrency 32 --itl_limit_s 0.01) || fail "advise with a target: exit status not 0"
 [[ $text == *"best combination"* ]] || fail "no set in '$text'"

@@ -61,6 +61,7 @@ itl_limit_s 0.01
 advise.ttft_limit_s 0.14
 advise.itl_limit_s 0.0208
 advise.limit_share 0.99
+advise.framework "eager"
 limit_share 0.5
 lora_rank 16
 lora_adapters 4
@@ -119,6 +120,7 @@ activation_bytes ~plan_targets all requests fit
 engine step_bound a bound's time does not depend on it
 ttft_limit_s,itl_limit_s ~advice,~advice_open,~advice_evicts,~advice_pools,~advice_drafts,~advice_limits,~advice_bound counts where a trick misses it
 limit_share ~advice_limits counts where a trick misses it
+framework ~advice_evicts a step takes longer than the launches of each framework
 accelerator own_memory memory_bytes says what there is
 disaggregated plan_closed,plan_open,plan_targets,plan_evicts of one GPU there are no two pools
 END

@@ -16,6 +16,23 @@ function each(what, replacement, kind,    at, rest, base) {
   }
 }
 
+# words(<what>, <with>): each place of a whole name, exchanged.
+function words(what, with,    at, rest, base) {
+  rest = code
+  base = 0
+  while ((at = index(rest, what)) > 0) {
+    if ((at == 1 || substr(rest, at - 1, 1) !~ /[A-Za-z0-9_]/) &&
+        substr(rest, at + length(what), 1) !~ /[A-Za-z0-9_]/)
+      mutant(base + at, length(what), with, "a sibling's name")
+    base += at + length(what) - 1
+    rest = substr(rest, at + length(what))
+  }
+}
+function siblings(a, b) {
+  words(a, b)
+  words(b, a)
+}
+
 # blanked(<line>): the line with strings and comments as spaces, so that columns stay.
 function blanked(s,    i, c, inside, out) {
   inside = 0
@@ -73,6 +90,45 @@ skipping { if ($0 ~ /^  }$/) skipping = 0; next }
   base = 0
   while (match(rest, / [*\/+-] [a-z_][a-z_.]*[;,)]/) > 0) {
     mutant(base + RSTART, RLENGTH - 1, "", "a term dropped")
+    base += RSTART + RLENGTH - 1
+    rest = substr(rest, RSTART + RLENGTH)
+  }
+  each(" && ", " || ", "or for and")
+  each(" || ", " && ", "and for or")
+  each("= true;", "= false;", "a flag flipped")
+  each("= false;", "= true;", "a flag flipped")
+  # A constant, by 10 %: one with a point that is no 1.0, 2.0, 0.5 or 0.0, which other kinds change.
+  rest = code
+  base = 0
+  while (match(rest, /[^A-Za-z0-9_.][0-9]+\.[0-9]+(e-?[0-9]+)?/) > 0) {
+    number = substr(rest, RSTART + 1, RLENGTH - 1)
+    if (number + 0 != 0 && number + 0 != 1 && number + 0 != 2 && number + 0 != 0.5)
+      mutant(base + RSTART + 1, RLENGTH - 1, "(1.1 * " number ")", "a constant moved by 10 %")
+    base += RSTART + RLENGTH - 1
+    rest = substr(rest, RSTART + RLENGTH)
+  }
+  # A name exchanged for its sibling.
+  siblings("prefill", "decode")
+  siblings("weights", "activations")
+  siblings("read", "written")
+  siblings("input", "output")
+  siblings("input_tokens", "output_tokens")
+  siblings("query_heads", "kv_heads")
+  siblings("first", "last")
+  siblings("before", "after")
+  siblings("lower", "upper")
+  siblings("sent", "received")
+  # A statement of one line dropped: an assignment to a member, an early return.
+  if ((code !~ /[.]name = / && match(code, /^ *[a-z_]+[.][a-z_.]+ [+*-]?= [^=].*;$/)) || match(code, /^ *if \(.*\) return.*;$/)) {
+    match(code, /[^ ]/)
+    mutant(RSTART, length(code) - RSTART + 1, ";", code ~ /return/ ? "an early return dropped" : "an assignment dropped")
+  }
+  # A first factor that is a name: dropped.
+  rest = code
+  base = 0
+  while (match(rest, /[(=] ?[a-z_][a-z_.]* \* /) > 0) {
+    lead = substr(rest, RSTART, 2) ~ / $/ ? 2 : 1
+    mutant(base + RSTART + lead, RLENGTH - lead, "", "a factor dropped")
     base += RSTART + RLENGTH - 1
     rest = substr(rest, RSTART + RLENGTH)
   }

@@ -100,7 +100,9 @@ TEST_CASE("the wire share and the steps of an algorithm grow with the ranks") {
       pm::schedule_cost before{};
       for (int n = 1; n <= 200; ++n) {
         const pm::schedule_cost x = pm::steps_and_share(op, a, n);
-        CHECK(x.share >= before.share);
+        // Bruck's blocks are the bits set below N, over N: 80 / 32 of 32 ranks, 81 / 33 of 33.
+        const bool bruck = op == collective_op::all_to_all && a == collective_algorithm::tree;
+        CHECK((bruck || x.share >= before.share));
         CHECK(x.steps >= before.steps);
         before = x;
       }

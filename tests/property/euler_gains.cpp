@@ -89,11 +89,6 @@ TEST_CASE("Euler: gains inside kernels are quotients of times, bytes, cycles or 
                []<class T>(const in3<T>& x) {
                  return pm::structured_sparsity_gain(s(x[0]), s(x[1]), s(x[2]));
                });
-  check_law<5>(
-      "tiled_traffic", {4096, 2048, 512, 128, 64}, {1, 1, 1, 1, 1}, 2,
-      []<class T>(const in5<T>& x) {
-        return pm::tiled_traffic(x[0], x[1], x[2], x[3], x[4], pm::number_format::bf16).value();
-      });
 }
 
 TEST_CASE("Euler: a small kernel scales with its floors and rates, and with what it moves") {

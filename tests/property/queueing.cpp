@@ -128,7 +128,7 @@ TEST_CASE("waits grow with the load, fall with pooling, and explode towards util
   CHECK(pm::mm1(0.999999 * pm::request_per_s, pm::second).time > 9e5 * pm::second);
 }
 
-TEST_CASE("the decode batch is where iterating B = x t(B) arrives") {
+TEST_CASE("the decode batch is where iterating B = x (t(B) + t1) arrives") {
   random_numbers r(4);
   for (int i = 0; i < 500; ++i) {
     const double t0 = r.log_uniform(1e-3, 0.1), t1 = r.log_uniform(1e-6, 1e-3);
@@ -137,7 +137,7 @@ TEST_CASE("the decode batch is where iterating B = x t(B) arrives") {
         pm::decode_batch(x / 100 * pm::request_per_s, 100.0 * pm::token_per_request,
                          t0 * pm::second, t1 * pm::second, 1e12);
     double b = 0;
-    for (int step = 0; step < 400; ++step) b = x * (t0 + b * t1);
+    for (int step = 0; step < 400; ++step) b = x * (t0 + t1 + b * t1);
     CHECK(near(e.batch, b, 1e-9));
     CHECK(near(e.batch / e.step.value(), x, 1e-9));  // tokens out = tokens asked for
     CHECK(e.demanded <= e.saturation);

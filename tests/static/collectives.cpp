@@ -88,6 +88,11 @@ static_assert(is(collective_op::all_to_all, collective_algorithm::tree, 3, 1.5))
 static_assert(is(collective_op::all_to_all, collective_algorithm::one_shot, 1, 0.875));
 static_assert(is(collective_op::broadcast, collective_algorithm::ring, 7, 1));
 static_assert(is(collective_op::broadcast, collective_algorithm::tree, 3, 1));
+// Two ranks send each other all of it once. Bruck over 6: 3 + 2 + 2 of 6 blocks.
+static_assert(pm::steps_and_share(collective_op::all_reduce, collective_algorithm::tree, 2).share ==
+              1.0);
+static_assert(pm::steps_and_share(collective_op::all_to_all, collective_algorithm::tree, 6).share ==
+              7.0 / 6);
 static_assert(is(collective_op::broadcast, collective_algorithm::one_shot, 1, 7));
 static_assert(is(collective_op::broadcast, collective_algorithm::two_shot, 2, 1.75));
 static_assert(is(collective_op::broadcast, collective_algorithm::in_network, 2, 1));
@@ -95,6 +100,20 @@ static_assert(is(collective_op::point_to_point, collective_algorithm::one_shot, 
 // Ranks that are no power of two: ceil(log2 6) = 3
 static_assert(pm::steps_and_share(collective_op::all_reduce, collective_algorithm::tree, 6).steps ==
               6);
+
+// NCCL's tree is a chain inside a node, 14 hops of 1 us there and back, and a tree between nodes.
+constexpr pm::basic_collective<> ncclt{.operation = collective_op::all_reduce,
+                                       .ranks = 8,
+                                       .message = pm::message_bytes<>(16384.0 * pm::byte),
+                                       .algorithm = collective_algorithm::tree,
+                                       .implementation = pm::collective_implementation::nccl};
+constexpr pm::interconnect adapters{
+    .kind = pm::link_kind::infiniband, .bandwidth = 450.0 * pm::GB_per_s, .ranks = 8};
+constexpr pm::alpha_beta hop{.alpha = 1.0 * pm::us};
+static_assert(near_to(pm::collective_time(ring_only, ncclt, hop).time.value(),
+                      14e-6 + 2 * 16384 / 450e9, 1e-12));
+static_assert(near_to(pm::collective_time(adapters, ncclt, hop).time.value(),
+                      6e-6 + 2 * 16384 / 450e9, 1e-12));
 
 // alpha-beta, 1 us a step and half of 450 GB/s, 225,000 bytes: one-shot 1 + 7 = 8 us, two-shot
 // 2 + 1.75 = 3.75 us, ring 14 + 1.75, tree 6 + 2.

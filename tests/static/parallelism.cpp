@@ -258,6 +258,15 @@ static_assert(near_to(gathered_twice.time.value(), 8 + 38 / 3.0 + 4 / 3.0, 1e-12
 // An all-reduce of 1.5 of 4e9 bytes, 6 s a piece: 2 + max(6 + 6, 2 + 18)
 static_assert(near_to(pieces(zero_stage::none).terms["exposed communication"].value(), 14.0,
                       1e-12));
+// An all-reduce sends gradients twice: 63/64 x 2 x 4 B x 7.5e9 of fp32.
+static_assert(
+    near_to(pm::zero_traffic(zero_stage::none, 64, 7.5e9, {.gradients = 4.0}).quantity().value(),
+            59.0625e9, 1e-12));
+// Four microbatches: ZeRO-2 reduces 4 x 2 B and gathers 2 B once, ZeRO-3 moves all of 6 B 4 times.
+static_assert(near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {}, 4.0).quantity().value(),
+                      7.5e9, 1e-12));
+static_assert(near_to(pm::zero_traffic(zero_stage::parameters, 4, 1e9, {}, 4.0).quantity().value(),
+                      18e9, 1e-12));
 // Sent by one of 4 ranks: 3/4 of gradients of 4 bytes and parameters of 2, once or twice
 static_assert(
     near_to(pm::zero_traffic(zero_stage::gradients, 4, 1e9, {.gradients = 4.0}).quantity().value(),

@@ -54,7 +54,11 @@ static_assert(pm::access_amplification(32, 4) == 8.0 && pm::access_amplification
 // Bank conflicts.
 static_assert(pm::bank_conflict_ways(1) == 1 && pm::bank_conflict_ways(2) == 2);
 static_assert(pm::bank_conflict_ways(32) == 32 && pm::bank_conflict_ways(33) == 1);
-static_assert(pm::bank_conflict_ways(32, pm::tile_layout::xor_swizzled) == 1);
+constexpr int swizzled(int words) {
+  return pm::bank_conflict_ways(words, pm::tile_layout::xor_swizzled);
+}
+static_assert(swizzled(2) == 2 && swizzled(4) == 4 && swizzled(8) == 4 && swizzled(16) == 2);
+static_assert(swizzled(32) == 1 && swizzled(64) == 1);
 
 // Alignment, tiles, padding.
 static_assert(pm::aligned_elements(pm::fp16) == 8.0 && pm::aligned_elements(pm::int8) == 16.0);

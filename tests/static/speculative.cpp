@@ -50,6 +50,11 @@ static_assert(by_runs(one_run, 5) == 6.0);
 static_assert(by_runs(one_run, 64) == 6.0);
 static_assert(by_runs(more_runs, 2) == 2.0);
 static_assert(by_runs(no_run, 4) == 1.0);
+// Cut at 2: 6 tokens of runs 1, 1, 1, 0.75, 0.75^2, ...; every third begins a round.
+constexpr std::array<double, 3> cut{1, 1, 4};
+static_assert(near_to(by_runs(cut, 2), 6.0 / (1 + 0.75 / (1 - 0.421875)), 1e-12));
+constexpr std::array<double, 3> long_cut{5, 3, 40};
+static_assert(by_runs(long_cut, 2) < 3.0 && by_runs(long_cut, 2) > 2.5);
 
 // An array goes as it is, as do whole numbers, and a prefix of the positions.
 static_assert(near_to(pm::accepted_tokens(falling).quantity().value(), 1.395, 1e-15));

@@ -169,4 +169,17 @@ TEST_CASE("advice by hand: scores that stay in a fused kernel, and prefill on tw
   CHECK(shared.reason.find("a block of 256 tokens") == 0);
 }
 
+TEST_CASE("advice by hand: pools of the replicas that there are") {
+  pm::advised_service s;
+  s.deployment =
+      pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_8b, .layout = {.tensor = 2}};
+  s.load = {.input_tokens = 100, .output_tokens = 10, .arrivals = pm::closed_loop{4}};
+  s.replicas = 5.0;
+  const pm::adviser five(s, [](const pm::advised_service&) { return pm::serving_estimate{}; });
+  const pm::disaggregated d = pm::detail::split_into_pools(five, 2.0);
+  CHECK(d.prefill.replicas == 2.0);
+  CHECK(d.decode.replicas == 3.0);
+  CHECK(d.devices() == 10.0);
+}
+
 }  // namespace unit_advise_kernels

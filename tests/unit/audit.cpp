@@ -118,6 +118,7 @@ TEST_CASE("likely errors of convention and of decimals", "[audit]") {
   CHECK(slip_name(printed("900"), 450.0, exponents_of<bandwidth<>>()) == "two-way for one-way");
   CHECK(slip_name(printed("26843545600"), 2684354560.0, bytes_only) == "a factor of 10");
   CHECK(slip_name(printed("3.3"), 0.0033, {}) == "a factor of 1000");
+  CHECK(slip_name(printed("3.37"), 0.0337, {}) == "a factor of 100");
   CHECK(slip_name(printed("1120"), 140.0, bytes_only) == "bits for bytes");
   CHECK(slip_name(printed("17.5"), 140.0, bytes_only) == "bits for bytes");
   CHECK(slip_name(printed("2.147"), 1.0737, bytes_only) == "both phases for one");

@@ -91,4 +91,21 @@ TEST_CASE("up to 16 look-ups come one after the other", "[calibrated]") {
              WithinRel(pm::demand_of(few).dram.total().value() / 1e12 / e.time.value(), 1e-9));
 }
 
+TEST_CASE("each launch of an element-wise operator takes the time of a kernel", "[calibrated]") {
+  const pm::elementwise x{.elements = 1e6};
+  const auto time = [&](double launches) {
+    auto d = demand_of(x);
+    d.launches = launches;
+    struct {
+      pm::duration<> add(pm::limiter, const char*, const pm::duration<>& t) { return t; }
+    } terms;
+    const pm::detail::elementwise_view<double> view{.machine = machine,
+                                                    .kernel_time = 3.0 * pm::us};
+    return pm::detail::time_of_kernel(round_device(), x, d, view,
+                                      pm::basic_call_conditions<double>{}, terms)
+        .time.value();
+  };
+  CHECK_THAT(time(4.0) - time(1.0), WithinRel(9e-6, 1e-9));
+}
+
 }  // namespace unit_calibrated_elementwise

@@ -193,6 +193,19 @@ TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
   CHECK(refusal_of(shared, "n_head", 12).find("num_mem_blocks is 2") == 0);
 }
 
+TEST_CASE("a family whose projections have biases has them whatever attention_bias says",
+          "[models]") {
+  // GPT-2: 768 x 4 biases of attention in a layer.
+  json gpt2 = {{"model_type", "gpt2"}, {"architectures", {"GPT2LMHeadModel"}},
+               {"n_embd", 768},        {"n_layer", 12},
+               {"n_head", 12},         {"n_positions", 1024},
+               {"vocab_size", 50257}};
+  const double biased = pm::parameters(read(gpt2));
+  CHECK(biased == 124439808.0);  // the published count
+  gpt2["attention_bias"] = false;
+  CHECK(pm::parameters(read(gpt2)) == biased);
+}
+
 TEST_CASE("a tower for sound counts as one for images", "[models]") {
   json spoken = lfm2;
   spoken["audio_config"] = {

@@ -26,6 +26,11 @@ TEST_CASE("a tile of shared memory sets the traffic and the intensity", "[data_p
   CHECK(tile_traffic(4096.0, 4096.0, 4096.0, 256.0, 128.0, 2_B) <
         tile_traffic(4096.0, 4096.0, 4096.0, 128.0, 128.0, 2_B));
   CHECK_THROWS_AS(tile_intensity(0.0, 128.0, 2_B), error);
+  // Below a tile: A once for each of 32 columns of tiles, B once, C once.
+  CHECK_THAT(tile_traffic(1.0, 4096.0, 4096.0, 128.0, 128.0, 2_B).value(),
+             WithinRel(2.0 * (32.0 * 4096.0 + 4096.0 * 4096.0 + 4096.0), 1e-12));
+  CHECK_THAT(tile_traffic(16.0, 4096.0, 4096.0, 128.0, 128.0, 2_B).value(),
+             WithinRel(37.88e6, 1e-3));
 }
 
 TEST_CASE("what no register holds goes to memory and back", "[data_paths]") {

@@ -49,6 +49,11 @@ TEST_CASE("disaggregated: the cache of a prompt is sent by every device of a rep
   CHECK(near(pm::transfer_time(d, 2048).value(), 1e-3 + bytes / 50e9));
   d.decode.deployment = llama(cat::h200_sxm, 2);  // takes four times as much on each device
   CHECK(near(pm::transfer_time(d, 2048).value(), 1e-3 + 4 * bytes / 50e9));
+  d.prefill.deployment = llama(cat::h200_sxm, 1);  // sends eight times as much
+  CHECK(near(pm::transfer_time(d, 2048).value(), 1e-3 + 8 * bytes / 50e9));
+  d.prefill.deployment = llama(cat::h200_sxm, 4);
+  d.decode.deployment = llama(cat::h200_sxm, 8);
+  CHECK(near(pm::transfer_time(d, 2048).value(), 1e-3 + 2 * bytes / 50e9));
 }
 
 TEST_CASE("disaggregated: what is left of a streamed transfer is as its layers run") {

@@ -264,4 +264,11 @@ TEST_CASE("engine_memory: SGLang's cache of QwQ 32B on four L4", "[shared]") {
   }
 }
 
+TEST_CASE("engine memory: a cache that grows by the token is stored in whole blocks") {
+  const pm::deployment d{.device = pm::catalog::h100_sxm, .model = pm::catalog::llama_3_8b};
+  // 17 tokens take two blocks of 16, as 32 do.
+  CHECK(pm::kv_capacity(d, 17.0, 16.0).sequences == pm::kv_capacity(d, 32.0, 16.0).sequences);
+  CHECK(pm::kv_capacity(d, 17.0, 1.0).sequences > 1.8 * pm::kv_capacity(d, 17.0, 16.0).sequences);
+}
+
 }  // namespace unit_engine_memory

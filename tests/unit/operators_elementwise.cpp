@@ -1,6 +1,7 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/operators/elementwise.hpp>
+#include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/operators/rope.hpp>
 
@@ -115,6 +116,15 @@ TEST_CASE("kv_write: tokens go to the cache in its own format", "[operators]") {
   w.value_dim = 64;
   CHECK(demand_of(w).dram.written == 1.5 * pm::MiB);
   CHECK(demand_of(w).flop().value() == 0);
+}
+
+TEST_CASE("an embedding is in the format of its table") {
+  for (const pm::number_format f : {pm::fp8, pm::bf16, pm::fp32}) {
+    const auto d =
+        demand_of(pm::embedding{.tokens = 2, .vocabulary = 10, .hidden = 8, .format = f});
+    CHECK(d.format == f);
+    CHECK(d.dram.read == 16.0 * pm::bytes_of(f));
+  }
 }
 
 }  // namespace unit_operators_elementwise

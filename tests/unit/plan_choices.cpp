@@ -1,4 +1,5 @@
 // Plans of predictions: engines, percentiles, budgets, pools, drafts, and why a point is as it is.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/explain/plan_review.hpp>
@@ -263,6 +264,23 @@ TEST_CASE("plan: what of a request makes no sense is refused by name") {
         "PM-E031: this point has no speculation");
   CHECK(refusal([&] { (void)pm::pools_of(q, pm::plan_bound(q).frontier[0]); }) ==
         "PM-E031: this point has one pool");
+}
+
+TEST_CASE("plan: without a stated link between pools there are no pools") {
+  auto q = request();
+  q.engines = {pm::engine::vllm};
+  q.pools = pm::plan_pools{};
+  const auto has_pools = [](const pm::plan_result& r) {
+    return std::any_of(r.frontier.begin(), r.frontier.end(),
+                       [](const pm::plan_point& p) { return p.prefill.has_value(); });
+  };
+  for (pm::accelerator& a : q.accelerators) {
+    a.fabric.ranks = 1;  // joins no two replicas
+    a.host = {};
+  }
+  const auto r = pm::plan(q, measured);
+  REQUIRE(r.best);
+  CHECK_FALSE(has_pools(r));
 }
 
 }  // namespace unit_plan_choices

@@ -23,8 +23,12 @@ using perfmodel_test::refusal;
 
 namespace {
 
-const pm::prefix_tree tenants{
+constexpr pm::prefix_tree tenants{
     .levels = {{500, 1}, {2000, 40}, {3000, 600}}, .own_tokens = 200, .output_tokens = 300};
+// In constant expressions too, where a search may not divide by 0.
+static_assert(pm::prefix_hit_of(tenants, 5e4).hit_rate > 0.05);
+static_assert(pm::prefix_hit_of(tenants, 1e6).hit_rate < 1.0);
+static_assert(pm::prefix_hit_of(tenants, 1e6).hit_rate > pm::prefix_hit_of(tenants, 5e4).hit_rate);
 
 /// A cache of nodes, most recently used first.
 class replay {

@@ -46,9 +46,28 @@ TEST_CASE("the two ways for a decode batch to be impossible") {
   const pm::batch_equilibrium full = pm::decode_batch(1.9_req_per_s, output, 20_ms, 0.5_ms, 64);
   CHECK_FALSE(full.feasible);
   CHECK(std::string(full.feasible.unit) == "sequences");
-  CHECK(near(full.feasible.needed, 760.0, 1e-9));  // 38 / (1 - 0.95)
+  CHECK(near(full.feasible.needed, 779.0, 1e-9));  // 38.95 / (1 - 0.95)
   CHECK(full.feasible.available == 64.0);
   CHECK(full.batch == 0.0);
+}
+
+TEST_CASE("the mean of a decode batch is that of its birth-death chain") {
+  // One request of 500 tokens a second, t0 = 10 ms, t1 = 1 ms: n requests leave at n / (500 t(n)).
+  double weight = 1.0, all = 1.0, sum = 0.0;
+  for (int n = 1; n < 2000; ++n) {
+    weight *= 500.0 * (10e-3 + n * 1e-3) / n;
+    all += weight;
+    sum += n * weight;
+  }
+  const pm::batch_equilibrium b =
+      pm::decode_batch(1_req_per_s, 500.0 * pm::token_per_request, 10_ms, 1_ms, 1e6);
+  CHECK(near(b.batch, sum / all, 1e-9));
+  CHECK(near(b.batch, 11.0, 1e-12));
+  CHECK(near(b.step, 22_ms, 1e-12));
+  // An almost idle engine steps for one sequence.
+  const pm::batch_equilibrium idle =
+      pm::decode_batch(1e-6 * pm::request_per_s, 500.0 * pm::token_per_request, 10_ms, 1_ms, 64);
+  CHECK(near(idle.step, 11_ms, 1e-6));
 }
 
 TEST_CASE("a decode batch that grows as fast as it is served never settles") {

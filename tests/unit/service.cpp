@@ -276,6 +276,13 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   CHECK(near(one.decode_stall, s(later_by(1))));
 }
 
+TEST_CASE("service: without mixed steps every request in service decodes") {
+  for (const auto kind : {pm::scheduling::prefill_first, pm::scheduling::static_batches}) {
+    CHECK(near(pm::closed_service(terms(kind, 101), passes, pm::closed_loop{16}).batch, 16.0));
+    CHECK(near(pm::closed_service(terms(kind, 101, 4), passes, pm::closed_loop{16}).batch, 4.0));
+  }
+}
+
 TEST_CASE("service: static batches wait for the longest output") {
   auto t = terms(pm::scheduling::static_batches, 101);
   t.output_cv = 0.2;
@@ -286,8 +293,7 @@ TEST_CASE("service: static batches wait for the longest output") {
   // an answer is that of the rest.
   const double rest = 400 - (40 + 0.5 * 15 * 25 + 0.5 * 3 * 20);
   CHECK(near(even.itl.mean(), (10 + rest / 100) * pm::ms));
-  CHECK(near(varied.ttft.mean() - even.ttft.mean(),
-             0.2 * std::sqrt(2 * std::log(16.0)) * 100 * even.itl.mean(), 1e-6));
+  CHECK(near(varied.ttft.mean() - even.ttft.mean(), 0.2 * 1.76599 * 100 * even.itl.mean(), 1e-3));
 }
 
 TEST_CASE("service: 64k prefills in chunks of 2048 do not stop the others") {

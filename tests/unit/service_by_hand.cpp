@@ -3,8 +3,10 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <initializer_list>
+#include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/serving/closed_loop.hpp>
 #include <perfmodel/serving/open_loop.hpp>
+#include <perfmodel/serving/prediction_of_service.hpp>
 
 #include "support/near.hpp"
 #include "support/short_quantities.hpp"
@@ -94,8 +96,8 @@ TEST_CASE("service by hand: a run with prefills in clusters or waiting for their
     CHECK(near(in_ms(x.ttft_terms.admission_delay), in_service / 2, 1e-9));
     CHECK(near(in_ms(x.wait), delay + in_service / 2, 1e-9));
     CHECK(near(x.batch, 20 * 100 * mean_itl / in_service, 1e-9));
-    const double longest = in_service + 0.1 * std::sqrt(2 * std::log(20.0)) * 100 * mean_itl;
-    CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-9));
+    const double longest = in_service + 0.1 * 1.86748 * 100 * mean_itl;  // normal: tabled
+    CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-4));
 
     check_part(x.ttft, 0, 0.2, 7 + 3 + 100, 400, 0);
     const double meets = 1 - std::exp(-ending);
@@ -298,6 +300,21 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   CHECK(near(wait(6, 15).share, expected(0.5, 15, 0), 3e-4));
   CHECK(near(wait(11.99, 10).share, expected(11.99 / 12, 10, 0.95), 3e-4));
   CHECK(wait(0.001, 0.001).share == 0.0);
+}
+
+TEST_CASE("service by hand: an engine's times are taken over") {
+  struct engine_only {
+    pm::basic_engine_profile<> engine{};
+  } policy;
+  policy.engine.request_cpu_time = ms(1);
+  policy.engine.request_iterations = 2.5;
+  policy.engine.prefill_step_factor = 1.25;
+  policy.engine.run_start = ms(7);
+  const pm::service_terms t = pm::detail::engine_terms<double>(policy);
+  CHECK(t.request_cpu_time == ms(1));
+  CHECK(t.scheduling_steps == 2.5);
+  CHECK(t.prefill_slowdown == 1.25);
+  CHECK(t.startup_time == ms(7));
 }
 
 }  // namespace unit_service_by_hand

@@ -1,7 +1,9 @@
 // Techniques that would change a service, their gains, and the combined gain of the best.
+#include <array>
 #include <cmath>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/tools/advise/advise.hpp>
+#include <utility>
 
 #include "infeasible.hpp"
 #include "queries_diagnose.hpp"
@@ -70,6 +72,7 @@ json json_of(const pm::technique& t) {
           {"gain", t.has_ratio ? number_json("gain", t.gain) : json()},
           {"devices", number_json("devices", t.devices)},
           {"costs", t.cost},
+          {"user", pm::name_of(t.user)},
           {"harmful_when", t.harmful_when},
           {"harmful", t.harmful},
           {"why", t.reason}};
@@ -80,17 +83,30 @@ std::string verdict_of(const pm::technique& t, bool overloaded) {
     if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
     return overloaded ? "enough to be stable" : "enough to be feasible";
   }
+  if (t.misses_target && t.gain > 1.0 + 1e-3) return "misses a target";
   if (t.harmful) return t.applies && t.gain >= 1.0 - 1e-3 ? "no gain" : "slower";
   if (!t.applies) return t.in_use ? "in use" : "n.a.";
-  return t.in_use ? "in use" : t.gain > 1.0 + 1e-3 ? "helps" : "no gain";
+  return t.in_use ? "in use" : t.gain > 1.005 ? "helps" : "no gain";
 }
 
 void add_text(outcome<>& out, const pm::advice& a) {
   const auto ratio = [](double x) { return cat("x", pm::detail::significant(x, 3)); };
+  constexpr std::array<std::pair<const char*, const char*>, 3> headings{
+      {{"for an operator", "options of the engine, or another checkpoint"},
+       {"for the owner of the model", "training"},
+       {"for the author of a kernel", "code"}}};
+  std::optional<pm::technique_user> last;
   for (const pm::technique& t : a.techniques) {
-    const std::string gain = t.has_ratio ? ratio(t.gain) + ", " : "";
-    out.notes.push_back(
-        {t.name, cat(gain, verdict_of(t, a.current_rate.has_value()), ": ", t.reason)});
+    const auto& [user, what] = headings[static_cast<std::size_t>(t.user)];
+    if (last != t.user) out.notes.push_back({user, what});
+    last = t.user;
+    const std::string verdict = verdict_of(t, a.current_rate.has_value());
+    const bool helps = t.applies && !t.harmful && t.gain > 1.005;
+    const bool slower = t.applies && t.gain < 1.0 - 1e-3;
+    const std::string gain =
+        t.has_ratio && (helps || slower || t.misses_target) ? ratio(t.gain) + ", " : "";
+    const std::string costs = helps && !t.in_use ? cat("; costs: ", t.cost) : "";
+    out.notes.push_back({cat("  ", t.name), cat(gain, verdict, ": ", t.reason, costs)});
   }
   std::string names;
   for (const std::string& n : a.combination) names += (names.empty() ? "" : " + ") + n;
@@ -125,9 +141,11 @@ void add_gains(outcome<>& out, const pm::advice& a) {
 
 template <class Mode>
 outcome<> answered(const pm::advised_service& s, const pm::service_targets& targets,
-                   const Mode& mode) {
+                   pm::launch_framework framework, const Mode& mode) {
   const pm::service_evaluator ask = asks(mode);
-  const pm::advice a = pm::advise(s, ask, targets);
+  pm::kernel_facts kernels;
+  kernels.framework = framework;
+  const pm::advice a = pm::advise(s, ask, targets, {}, kernels);
   outcome<> out;
   out.add("e2e_s", "end-to-end latency now (mean)", a.current.e2e);
   out.add("ttft_s", "  TTFT", a.current.ttft);
@@ -162,14 +180,17 @@ outcome<> advise_outcome(const request& r, const calibration* c) {
     targets.ttft->share = in.plain("limit_share");
   }
   if (in.has("itl_limit_s")) targets.itl = pm::latency_target{in.plain("itl_limit_s") * pm::second};
+  pm::launch_framework framework = pm::launch_framework::engine;
+  if (in.text("framework") == "eager") framework = pm::launch_framework::eager;
+  if (in.text("framework") == "compiled") framework = pm::launch_framework::compiled;
   if (c == nullptr) {
-    outcome<> out = answered(s, targets, data_sheets);
+    outcome<> out = answered(s, targets, framework, data_sheets);
     const std::vector<std::string> all = left_out_of_bound(r, s.pools.has_value());
     if (!all.empty()) out.facts["left_out"] = all;
     return out;
   }
   const pm::calibrated calibration = calibration_over(*c, in);
-  outcome<> out = answered(s, targets, calibration);
+  outcome<> out = answered(s, targets, framework, calibration);
   out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
     const pm::serving_estimate e = asks(data_sheets)(s);
@@ -197,6 +218,10 @@ std::vector<query> advise_queries() {
       "Techniques for a service: gain of each for this model, machine and load, its costs, where "
       "it would be slower, and the best combination";
   q.keys = keys_of_serving();
+  q.keys.push_back(word("framework",
+                        "launches without CUDA graphs: an engine's, PyTorch eager or torch.compile",
+                        {"engine", "eager", "compiled"})
+                       .otherwise("engine"));
   q.part = profile_part::all;
   q.answer = advise_outcome;
   q.explain = no_advise_derivation;

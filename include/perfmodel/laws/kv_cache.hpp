@@ -47,7 +47,7 @@ using memory_budget = basic_memory_budget<>;
 
 /// free = utilization x capacity - weights - activations - runtime; negative where they do not fit.
 /// Source: the identity vLLM prints at start-up (worker profile run); Kwon et al. 2023
-/// (arXiv 2309.06180), section 4.3. Errors: utilization outside 0..1, capacity not positive.
+/// (arXiv 2309.06180), section 4.2. Errors: utilization outside 0..1, capacity not positive.
 /// Test: 8 x 80e9 bytes less 140e9 are 500e9.
 template <Scalar T>
 constexpr bytes<T> kv_bytes_available(const basic_memory_budget<T>& b) {

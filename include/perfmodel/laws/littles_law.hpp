@@ -2,6 +2,7 @@
 #pragma once
 
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/laws/order_statistics.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
@@ -36,22 +37,19 @@ constexpr perfmodel::bandwidth<T> attainable_bandwidth(
 }
 
 /// Mean latency of the slowest of `loads` lines, which a warp waits for:
-/// latency + deviation x ln(1.6 loads - 0.6) / 1.702, with the standard deviation of single loads.
-/// Source: the largest of n normal deviates is expected near the quantile (n - 3/8) / (n + 1/4):
-/// Blom, "Statistical Estimates and Transformed Beta-Variables", 1958; 1.702 is the usual scale of
-/// a logistic curve in place of the normal one, assumed. Within 4 % of the exact means up to 8
-/// lines, 7 % at 16, 17 % at 64.
+/// latency + deviation x the largest of `loads` normal values (order_statistics.hpp), with the
+/// standard deviation of single loads.
+/// Source: Blom 1958, as there.
 /// Leaves out: correlated slow lines, a latency that is skewed or grows under load. Errors: latency
 /// not positive, deviation negative, loads outside 1 to 64.
 /// Tests: one load takes the latency; tabled means of 2, 4 and 8; never less for more loads.
 template <Scalar T>
 constexpr duration<T> slowest_load(const duration<T>& latency, const duration<T>& deviation,
                                    const std::type_identity_t<T>& loads) {
-  using math::log;
   detail::within("loads", loads, 1.0, 64.0, "1 to 64");
   return named("slowest load",
                detail::positive("latency", latency) + detail::not_negative("deviation", deviation) *
-                                                          (log(T(1.6 * loads - 0.6)) / 1.702));
+                                                          detail::largest_of_normals(loads));
 }
 
 /// Memory parallelism of a kernel: resident warps per SM, independent loads per warp, bytes per

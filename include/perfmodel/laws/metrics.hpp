@@ -93,15 +93,39 @@ constexpr auto training_flop(const Parameters& parameters, const N& tokens) {
                            detail::not_negative("tokens", T(tokens)) * flop);
 }
 
-/// Training MFU = tokens per second x 6 P / (ranks x peak). Errors: above 1.
+/// Training FLOP per token by PaLM's convention, which published MFU uses: 6 P + 12 L H Q T, for L
+/// layers, H heads of size Q and sequences of T tokens. The attention term counts the whole square;
+/// a causal kernel computes half of it.
+/// Source: Chowdhery et al., "PaLM", 2022, appendix B. Errors: a count below 1.
+/// Tests: PaLM 540B at 238.3e3 tok/s on 6144 TPU v4 is 46.2 %, 45.7 % without attention; attention
+/// adds 26.7 % to Llama 3 8B at 8192 tokens.
+template <Scalar T>
+constexpr flops_per_token<T> palm_flop_per_token(const T& parameters,
+                                                 const std::type_identity_t<T>& layers,
+                                                 const std::type_identity_t<T>& heads,
+                                                 const std::type_identity_t<T>& head_dim,
+                                                 const std::type_identity_t<T>& sequence) {
+  const T attention = 12.0 * detail::count("layers", layers) * detail::count("heads", heads) *
+                      detail::count("head_dim", head_dim) * detail::count("sequence", sequence);
+  return named("FLOP per token",
+               training_flop_per_token(parameters) + attention * lift<T>(flop) / lift<T>(token));
+}
+
+/// Training MFU = tokens per second x FLOP per token / (ranks x peak). Errors: above 1.
+template <Scalar T>
+constexpr T training_mfu(const token_rate<T>& throughput, const flops_per_token<T>& each,
+                         const std::type_identity_t<T>& ranks, const flop_rate<T>& peak_rate) {
+  detail::not_negative("throughput", throughput);
+  const T share = throughput * detail::positive("flop_per_token", each) /
+                  (detail::count("ranks", ranks) * detail::positive("peak_rate", peak_rate));
+  return named("MFU", detail::utilisation("mfu", share));
+}
+/// With 6 P FLOP per token, attention left out: lower than PaLM's by its share.
 /// Test: 8.03e9 parameters at 8,214 tok/s on one 989.4 TFLOP/s rank is 40 %.
 template <Scalar T>
 constexpr T training_mfu(const token_rate<T>& throughput, const std::type_identity_t<T>& parameters,
                          const std::type_identity_t<T>& ranks, const flop_rate<T>& peak_rate) {
-  detail::not_negative("throughput", throughput);
-  const T share = throughput * training_flop_per_token(parameters) /
-                  (detail::count("ranks", ranks) * detail::positive("peak_rate", peak_rate));
-  return named("MFU", detail::utilisation("mfu", share));
+  return training_mfu(throughput, training_flop_per_token(parameters), ranks, peak_rate);
 }
 
 /// HFU counts recomputed FLOP too: HFU = MFU (6 + 2 r) / 6. Source: Korthikanti et al., "Reducing

@@ -97,6 +97,38 @@ constexpr T largest_speedup(const T& share) {
 }
 PERFMODEL_WHOLE_NUMBERS(largest_speedup)
 
+/// Scaled speedup: n ranks do n times the parallel work in the same time. S = n - s (n - 1), with s
+/// the serial share of the time on n ranks. Source: Gustafson, "Reevaluating Amdahl's law", CACM
+/// 31(5), 1988. Leaves out communication that grows with n. Test: 1024 ranks at 0.4 %: 1019.9.
+template <Scalar T>
+constexpr T gustafson_speedup(const T& serial, const T& ranks) {
+  detail::fraction("serial", serial);
+  return named("scaled speedup", T(detail::count("ranks", ranks) - serial * (ranks - 1.0)));
+}
+PERFMODEL_WHOLE_NUMBERS(gustafson_speedup)
+
+/// Universal scalability law: relative throughput of n = n / (1 + sigma (n - 1) + kappa n (n - 1)),
+/// for a share sigma of contention (Amdahl's, with kappa 0) and kappa of exchange between all
+/// pairs. It is largest at n = sqrt((1 - sigma) / kappa). Source: Gunther, "Guerrilla Capacity
+/// Planning", 2007, chapter 4. Errors: sigma or kappa outside 0 to 1.
+/// Tests: kappa 0 is Amdahl's law; sigma 0.05, kappa 0.0005: largest, 10.7, at 43.6.
+template <Scalar T>
+constexpr T universal_scaling(const T& n, const T& sigma, const T& kappa) {
+  detail::count("n", n);
+  detail::fraction("sigma", sigma);
+  detail::fraction("kappa", kappa);
+  return named("relative throughput", T(n / (1.0 + (n - 1.0) * (sigma + kappa * n))));
+}
+PERFMODEL_WHOLE_NUMBERS(universal_scaling)
+template <Scalar T>
+constexpr T universal_scaling_peak(const T& sigma, const T& kappa) {
+  using math::sqrt;
+  detail::fraction("sigma", sigma);
+  detail::within("kappa", kappa, 1e-18, 1.0, "more than 0, up to 1: without it nothing peaks");
+  return named("best n", scalar_max(T(sqrt(T((1.0 - sigma) / kappa))), T(1.0)));
+}
+PERFMODEL_WHOLE_NUMBERS(universal_scaling_peak)
+
 /// The share of the old time that a part had, if making it `factor` times faster made the whole
 /// `speedup` times faster: (1 - 1 / speedup) / (1 - 1 / factor), Amdahl's law solved for the share.
 /// Errors: a speedup that such a part cannot bring. Test: a kernel twice as fast and 5 % end to end

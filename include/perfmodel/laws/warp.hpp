@@ -72,15 +72,20 @@ enum class tile_layout { rows, xor_swizzled };
 
 /// Ways of the worst bank conflict when the lanes of a warp read one column of a tile, a row of
 /// which is `row_words` words of 4 bytes: the most lanes that one bank serves, one after the other.
-/// In rows it is gcd(row_words, 32). Source: NVIDIA, "CUDA C++ Programming Guide", shared memory;
-/// Thakkar et al., CUTLASS/CuTe, "Swizzle". Tests: 1, 2, 32, 1 ways at 1, 2, 32, 33 words; 1 at 32
-/// words swizzled.
+/// In rows it is gcd(row_words, 32). Swizzled, a column stays within its row: the XOR takes the row
+/// modulo min(row_words, 32). Source: NVIDIA, "CUDA C++ Programming Guide", shared memory; Thakkar
+/// et al., CUTLASS/CuTe, "Swizzle". Errors: swizzled rows that are no power of 2. Tests: 1, 2, 32,
+/// 1 ways at 1, 2, 32, 33 words; swizzled 2, 4, 4, 2, 1 ways at 2, 4, 8, 16, 32 words.
 constexpr int bank_conflict_ways(int row_words, tile_layout layout = tile_layout::rows) {
   detail::within("row_words", static_cast<double>(row_words), 1.0, 1e6, "1 to 1000000");
+  const bool swizzled = layout == tile_layout::xor_swizzled;
+  if (swizzled && (row_words & (row_words - 1)) != 0)
+    detail::out_of_range("row_words", static_cast<double>(row_words), "a power of 2 if swizzled");
+  const int columns = row_words < memory_banks ? row_words : memory_banks;
   std::array<int, memory_banks> lanes_on{};
   int worst = 0;
   for (int row = 0; row < warp_lanes; ++row) {
-    const int column = layout == tile_layout::xor_swizzled ? row % memory_banks : 0;
+    const int column = swizzled ? row % columns : 0;
     const auto bank =
         static_cast<std::size_t>((row * (row_words % memory_banks) + column) % memory_banks);
     worst = ++lanes_on[bank] > worst ? lanes_on[bank] : worst;

@@ -90,6 +90,15 @@ constexpr double log2_ceil(int ranks) {
   for (long long reach = 1; reach < ranks; reach *= 2) steps += 1.0;
   return steps;
 }
+/// Blocks over N that one rank sends in Bruck's all-to-all: bits set in 1 .. N-1. 4: 1; 6: 7/6.
+constexpr double bruck_share(int ranks) {
+  double blocks = 0.0;
+  for (int reach = 1; reach < ranks; reach *= 2) {
+    const int whole = ranks / (2 * reach) * reach, rest = ranks % (2 * reach) - reach;
+    blocks += whole + (rest > 0 ? rest : 0);
+  }
+  return blocks / ranks;
+}
 }  // namespace detail
 
 /// Bus factor: busbw = algbw x bus_factor. 2(N-1)/N for all-reduce, (N-1)/N for all-gather,
@@ -169,17 +178,19 @@ constexpr bool implements(collective_implementation i, collective_op operation,
 
 /// Steps, and share of the message that a rank sends, over N ranks; one rank does nothing.
 ///
-///     all-reduce      ring 2(N-1) | 2(N-1)/N      tree 2 ceil(log2 N) | 2    one-shot 1 | N-1
-///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
+///     all-reduce      ring 2(N-1) | 2(N-1)/N      tree 2 ceil(log2 N) | 2 (2 ranks: 1)
+///                     one-shot 1 | N-1            two-shot 2 | 2(N-1)/N  in-network 2 | 1
 ///     all-gather and  ring N-1 | (N-1)/N          tree ceil(log2 N) | (N-1)/N
 ///     reduce-scatter  one-shot 1 | (N-1)/N        in-network 2 | (N-1)/N
-///     all-to-all      ring N-1 | (N-1)/N          tree ceil(log2 N) | ceil(log2 N)/2
+///     all-to-all      ring N-1 | (N-1)/N          tree ceil(log2 N) | blocks that Bruck sends
 ///                     one-shot 1 | (N-1)/N
 ///     broadcast       ring N-1 | 1                tree ceil(log2 N) | 1      one-shot 1 | N-1
 ///                     two-shot 2 | 2(N-1)/N       in-network 2 | 1
 ///     point-to-point  one-shot 1 | 1
 ///
-/// In-network: each rank sends its message once and the switches add.
+/// In-network: each rank sends its message once and the switches add. NVLink SHARP sends 1 + 1/N:
+/// each rank also sends the part it reads back. Step j of Bruck sends the blocks of which index bit
+/// j is set.
 /// Sources: Thakur, Rabenseifner and Gropp, "Optimization of Collective Communication Operations in
 /// MPICH", IJHPCA 19(1), 2005 (ring, recursive doubling, Bruck, scatter + all-gather); Sanders,
 /// Speck and Traeff, "Two-tree algorithms", 2009 (tree: pipelined, both trees at once).
@@ -200,8 +211,9 @@ constexpr schedule_cost steps_and_share(collective_op operation, collective_algo
   switch (a) {
     case collective_algorithm::ring: return {twice ? 2.0 * (n - 1.0) : n - 1.0, part};
     case collective_algorithm::tree:
-      if (operation == collective_op::all_to_all) return {depth, 0.5 * depth};
-      return twice ? schedule_cost{2.0 * depth, 2.0} : schedule_cost{depth, part};
+      if (operation == collective_op::all_to_all) return {depth, detail::bruck_share(ranks)};
+      if (!twice) return {depth, part};
+      return {2.0 * depth, ranks == 2 ? 1.0 : 2.0};
     case collective_algorithm::one_shot:
       return {1.0, twice || operation == collective_op::broadcast ? n - 1.0 : part};
     case collective_algorithm::two_shot: return {2.0, 2.0 * (n - 1.0) / n};

@@ -44,6 +44,23 @@ constexpr basic_schedule<T> schedule_of(const basic_collective<T>& c, collective
           c.format,         c.algorithm == collective_algorithm::best};
 }
 
+/// Steps and share of a collective. Inside a node NCCL's all-reduce tree is a chain, to the root
+/// and back: 2(N-1) steps. Source: NCCL, src/graph/tuning.cc, 2 ((ranks / nodes - 1) intra +
+/// log2(nodes) inter). The hop of a cost that selects algorithms is fitted to the tree's steps, and
+/// keeps them.
+template <Scalar T, class Cost>
+constexpr schedule_cost sent_by(const basic_interconnect<T>& fabric, const basic_collective<T>& c,
+                                collective_algorithm a) {
+  schedule_cost s = steps_and_share(c.operation, a, c.ranks);
+  const bool inside =
+      fabric.kind != link_kind::infiniband && fabric.kind != link_kind::ethernet && c.ranks > 1;
+  if (!SelectsAlgorithms<Cost, T> && inside && a == collective_algorithm::tree &&
+      c.operation == collective_op::all_reduce &&
+      c.implementation == collective_implementation::nccl)
+    s.steps = 2.0 * (c.ranks - 1.0);
+  return s;
+}
+
 /// Whether a collective may run in an algorithm: the one it names, one that the cost policy
 /// selects, or any that the implementation has and the fabric can run.
 template <Scalar T, class Cost>
@@ -135,7 +152,7 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
 
   std::array<T, 5> time{}, wire{}, transfer{}, latency{};
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const auto s = schedule_of(c, run[i], steps_and_share(c.operation, run[i], c.ranks));
+    const auto s = schedule_of(c, run[i], sent_by<T, Cost>(fabric, c, run[i]));
     const basic_collective_price<T> p = price_of(fabric, s, cost);
     time[i] = p.time.value();
     wire[i] = s.wire.value();
@@ -253,7 +270,7 @@ class collective_memo {
     positive("bandwidth", fabric.bandwidth.quantity());
     c.message = message_bytes<T>(lift<T>(1.0 * byte));
     for (const collective_algorithm a : run) {
-      const auto s = schedule_of(c, a, steps_and_share(c.operation, a, c.ranks));
+      const auto s = schedule_of(c, a, sent_by<T, Cost>(fabric, c, a));
       const bool known = cost_.visit_cost_pieces(
           fabric, s, [&](const basic_cost_piece<T>& l) { all.pieces.push_back(l); });
       if (!known) return std::nullopt;

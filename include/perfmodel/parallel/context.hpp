@@ -8,6 +8,15 @@
 
 namespace perfmodel::inline v0_3 {
 
+/// Mask of ring attention, and where a causal sequence lies: rank r has the r-th part of it
+/// (contiguous), or parts r and 2 N - 1 - r of 2 N (zigzag), so that all ranks have equal work.
+enum class ring_mask { none, contiguous, zigzag };
+
+constexpr const char* name_of(ring_mask m) {
+  constexpr const char* names[] = {"none", "contiguous", "zigzag"};
+  return detail::entry_of(names, m, "ring_mask");
+}
+
 /// Ring attention of one layer: each rank stores the queries of tokens / ranks tokens and sends
 /// blocks of keys and values on, ranks - 1 times.
 template <Scalar T = double>
@@ -15,9 +24,11 @@ struct basic_ring_attention {
   int ranks = 0;
   T batch = T(1.0), tokens{}, query_heads{}, kv_heads{}, head_dim{};
   number_format format = number_format::bf16;
+  ring_mask mask = ring_mask::none;
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
+    f("mask", s.mask...);
     f(field::ranks("ranks"), s.ranks...);
     f(field::count("batch"), s.batch...);
     f(field::count("tokens"), s.tokens...);
@@ -42,14 +53,22 @@ struct basic_ring_attention_estimate {
   perfmodel::feasibility feasible{};
 };
 
-/// Time of ring attention: T = t_c + (N-1) max(t_c, t_x), since the first block needs no transfer.
+/// Time of ring attention: the first block needs no transfer, t_x, and t_c is that of a whole
+/// block:
+///
+///     no mask              t_c + (N-1) max(t_c, t_x)
+///     causal, contiguous   t_c/2 + (N-1) max(t_c, t_x)      some rank always has a whole block
+///     causal, zigzag       t_c/2 + (N-1) max(t_c/2, t_x)    all ranks have half a block
+///
 /// block = 2 (S/N) H_kv d_h b, block FLOP = 4 (S/N)^2 H_q d_h (each times the batch). `rate` is the
 /// FLOP/s that attention reaches on one rank.
-/// Source: Liu, Zaharia and Abbeel, "Ring Attention with Blockwise Transformers", 2023, section 3.
-/// Leaves out: causal masks (which idle ranks unless blocks are striped), the read of the block
-/// from DRAM.
+/// Sources: Liu, Zaharia and Abbeel, "Ring Attention with Blockwise Transformers", 2023, section 3;
+/// Brandon et al., "Striped Attention", 2023 (idle ranks under a causal mask); 2 N parts in pairs:
+/// Dubey et al., "The Llama 3 Herd of Models", 2024, section 3.3.2.
+/// Leaves out: the diagonal's half pair, the read of the block from DRAM.
 /// Errors: dimensions below 1, rate not positive. Infeasible: no link, or too few ranks on it.
-/// Tests: exposed is 0 from R b H_kv / (2 H_q BW) tokens a rank on; one rank sends nothing.
+/// Tests: exposed is 0 from R b H_kv / (2 H_q BW) tokens a rank on; one rank sends nothing; zigzag
+/// halves a ring that computes, and blocks of both layouts summed pair by pair.
 template <Scalar T, class Cost = full_link>
 constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_interconnect<T>& fabric,
                                                                const flop_rate<T>& rate,
@@ -73,8 +92,10 @@ constexpr basic_ring_attention_estimate<T> ring_attention_time(const basic_inter
     e.transfer = hop.time;
     e.feasible = hop.feasible;
   }
-  e.exposed = named("exposed", (n - 1.0) * max(e.transfer - e.compute, duration<T>{}));
-  e.time = named("time", n * e.compute + e.exposed);
+  const double first = x.mask == ring_mask::none ? 1.0 : 0.5;
+  const duration<T> each = (x.mask == ring_mask::zigzag ? 0.5 : 1.0) * e.compute;
+  e.exposed = named("exposed", (n - 1.0) * max(e.transfer - each, duration<T>{}));
+  e.time = named("time", first * e.compute + (n - 1.0) * each + e.exposed);
   return e;
 }
 
@@ -117,6 +138,74 @@ constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
   T each = x.sequence ? T(34.0 / t) : T(10.0 + 24.0 / t);
   if (x.scores) each += 5.0 * detail::count("heads", x.heads) * x.tokens / (x.hidden * t);
   return named("activations", elements * each * byte);
+}
+
+/// Activations recomputed in the backward pass: none; norms and the gated product (selective); all
+/// but the layer's input.
+enum class recomputation { none, selective, full };
+
+constexpr const char* name_of(recomputation r) {
+  constexpr const char* names[] = {"none", "selective", "full"};
+  return detail::entry_of(names, r, "recomputation");
+}
+
+/// Layer of a decoder of today, for its stored activations: `tokens` in a microbatch, RMSNorm,
+/// fused attention with grouped keys, no dropout, and a gated (SwiGLU) or plain feed-forward
+/// network. An MoE layer stores `experts_per_token` networks of `intermediate`.
+template <Scalar T = double>
+struct basic_decoder_activations {
+  int tensor = 1;
+  T tokens{}, hidden{}, query_heads{}, kv_heads{}, head_dim{}, intermediate{};
+  T experts_per_token = T(1.0);
+  bool gated = true;
+  bool sequence = false;  ///< the parts between the matrices are sharded too
+  recomputation recomputed = recomputation::none;
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::ranks("tensor"), s.tensor...);
+    f(field::count("tokens"), s.tokens...);
+    f(field::count("hidden"), s.hidden...);
+    f(field::count("query_heads"), s.query_heads...);
+    f(field::count("kv_heads"), s.kv_heads...);
+    f(field::count("head_dim"), s.head_dim...);
+    f(field::count("intermediate"), s.intermediate...);
+    f(field::count("experts_per_token"), s.experts_per_token...);
+    f("gated", s.gated...);
+    f("sequence", s.sequence...);
+    f("recomputed", s.recomputed...);
+  }
+};
+using decoder_activations = basic_decoder_activations<>;
+
+/// Bytes that one layer stores for its backward pass, 2 an element, each tensor counted once:
+///
+///     between matrices   inputs of 2 norms, results of 2 norms               4 h
+///     attention          queries, keys, values, result                       2 (H_q + H_kv) d / t
+///     feed-forward       gate, up and their product (plain: up, activation)  3 f (2 f) / t
+///
+/// Selective recomputation leaves out the norms' results, 2 h, and the product, f. Full keeps 2 h
+/// bytes a token.
+/// Sources: counted here, as Korthikanti et al. 2022, section 4, do for a GPT layer; fused
+/// attention keeps no scores: Dao et al. 2022. Leaves out: row statistics of softmax and norms,
+/// routing, tokens sent to several experts, gathered tensors of sequence parallelism.
+/// Errors: dimensions below 1.
+/// Tests: Llama 3 8B: 34 h bytes a token; 8 ranks 8 + 26/8; full 2.
+template <Scalar T>
+constexpr bytes<T> activation_bytes(const basic_decoder_activations<T>& x) {
+  require_valid(x);
+  const T t(x.tensor);
+  const T& h = x.hidden;
+  const bool stored = x.recomputed == recomputation::none;
+  const T between = x.sequence ? T(1.0 / t) : T(1.0);
+  T each = 2.0 * h * between;
+  if (x.recomputed != recomputation::full) {
+    const T attention = 2.0 * (x.query_heads + x.kv_heads) * x.head_dim;
+    const T network = (x.gated ? 2.0 : 1.0) + (stored ? 1.0 : 0.0);
+    each = 2.0 * ((stored ? 4.0 : 2.0) * h * between +
+                  (attention + network * x.experts_per_token * x.intermediate) / t);
+  }
+  return named("activations", x.tokens * each * byte);
 }
 
 }  // namespace perfmodel::inline v0_3

@@ -3,6 +3,7 @@
 
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/number_format.hpp>
+#include <perfmodel/laws/order_statistics.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 
 namespace perfmodel::inline v0_3 {
@@ -83,6 +84,62 @@ constexpr basic_collective_estimate<T> communication_time(const basic_interconne
     e.busbw = to_bus_bandwidth(collective_op::all_to_all, x.ranks, e.algbw);
   }
   return e;
+}
+
+/// Experts with a capacity: each takes at most ceil(factor tokens top_k / experts) tokens.
+/// Source: Fedus et al., "Switch Transformers", 2021, section 2.2; Lepikhin et al., "GShard", 2020.
+/// Test: 4096 tokens, top 2, 64 experts, factor 1.25: 160.
+template <Scalar T>
+constexpr T expert_capacity(const T& tokens, const std::type_identity_t<T>& top_k,
+                            const std::type_identity_t<T>& experts,
+                            const std::type_identity_t<T>& factor) {
+  using math::ceil;
+  detail::within("top_k", top_k, 1.0, upper(detail::count("experts", experts)), "1 to experts");
+  // A whole number but for rounding, such as 1.1 x 10, is that number.
+  return named("capacity", T(ceil(T(detail::positive("factor", factor) *
+                                        detail::count("tokens", tokens) * top_k / experts -
+                                    1e-9))));
+}
+
+/// Share of routed tokens beyond the capacity of their expert, which are dropped. Routing is
+/// uniform and tokens are independent, so an expert has a binomial number X of tokens, of mean
+/// mu = tokens top_k / experts: E[max(X - capacity, 0)] / mu.
+/// Source: the binomial law; drops as in Fedus et al. 2021, section 2.2. Leaves out: routers that
+/// prefer experts, which drop more, and capacities shared between experts.
+/// Errors: as expert_capacity. Tests: 4 tokens of 2 experts, factor 1: 3/16; none at factor =
+/// experts; falls with the factor.
+template <Scalar T>
+constexpr T dropped_tokens(const T& tokens, const std::type_identity_t<T>& top_k,
+                           const std::type_identity_t<T>& experts,
+                           const std::type_identity_t<T>& factor) {
+  using math::exp;
+  using math::log;
+  const T capacity = expert_capacity(tokens, top_k, experts, factor);
+  const T p = top_k / experts;
+  if (upper(capacity) >= upper(tokens)) return T(0.0);
+  T log_share = tokens * log(T(1.0 - p)), dropped(0.0);
+  const double most = upper(tokens), deviations = 12.0;
+  const double end =
+      upper(T(tokens * p)) + deviations * (1.0 + math::sqrt(upper(T(tokens * p)))) + 30.0;
+  for (double x = 0.0; x < most && x < end; x += 1.0) {
+    log_share += log(T((tokens - x) / (x + 1.0) * p / (1.0 - p)));
+    dropped += scalar_max(T(x + 1.0 - capacity), T(0.0)) * exp(log_share);
+  }
+  return named("dropped", dropped / (tokens * p));
+}
+
+/// Expected load of the busiest of E experts over the mean, under uniform routing:
+/// 1 + e(E) sqrt((1 - p) / mu), for p = top_k / experts, mu = tokens p and e the largest of E
+/// normal values. Leaves out: the skew of few tokens an expert, popular experts.
+/// Test: 65,536 tokens, top 8 of 256: 1.061, within 1 % of a simulation; 1 if every expert has all.
+template <Scalar T>
+constexpr T largest_expert_load(const T& tokens, const std::type_identity_t<T>& top_k,
+                                const std::type_identity_t<T>& experts) {
+  using math::sqrt;
+  detail::within("top_k", top_k, 1.0, upper(detail::count("experts", experts)), "1 to experts");
+  const T p = top_k / experts;
+  const T deviation = sqrt(T((1.0 - p) / (detail::count("tokens", tokens) * p)));
+  return named("largest load", T(1.0 + detail::largest_of_normals(experts) * deviation));
 }
 
 }  // namespace perfmodel::inline v0_3

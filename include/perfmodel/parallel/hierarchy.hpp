@@ -47,22 +47,13 @@ struct hierarchy_phase {
 };
 
 /// Phases of a collective over m nodes of n ranks.
-constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int n, int m) {
+constexpr std::array<hierarchy_phase, 2> phases_of(collective_op operation, int n, int m) {
   const hierarchy_phase none{false, operation, 0.0};
   switch (operation) {
-    case collective_op::all_reduce:
-      if (m == 1) return {{{true, operation}, none, none}};
-      return {{{true, collective_op::reduce_scatter},
-               {false, operation, 1.0 / n},
-               {true, collective_op::all_gather}}};
-    case collective_op::all_gather:
-    case collective_op::reduce_scatter:
-      return {{{true, operation}, {false, operation, 1.0 / n}, none}};
-    case collective_op::broadcast: return {{{true, operation}, {false, operation}, none}};
-    case collective_op::all_to_all: return {{{true, operation, 1.0 / m}, {false, operation}, none}};
-    case collective_op::point_to_point: break;
+    case collective_op::all_to_all: return {{{true, operation, 1.0 / m}, {false, operation}}};
+    case collective_op::point_to_point: return {{{m == 1, operation}, none}};
+    default: return {{{true, operation}, {false, operation, 1.0 / n}}};
   }
-  return {{{m == 1, operation}, none, none}};
 }
 
 }  // namespace detail
@@ -70,21 +61,24 @@ constexpr std::array<hierarchy_phase, 3> phases_of(collective_op operation, int 
 /// Time of a collective over several nodes. S message bytes over N = n m ranks, n in each of m
 /// nodes:
 ///
-///     all-reduce       reduce-scatter inside (S), all-reduce between (S/n), all-gather inside (S)
-///     all-gather       all-gather between (S/n), all-gather inside (S)
+///     all-reduce       all-reduce inside (S), all-reduce between (S/n)
+///     all-gather       all-gather inside (S), all-gather between (S/n)
 ///     reduce-scatter   reduce-scatter inside (S), reduce-scatter between (S/n)
-///     broadcast        between (S), inside (S)
-///     all-to-all       inside (S/m) and between (S) at the same time
+///     broadcast        broadcast inside (S), broadcast between (S/n): every adapter sends a part
+///     all-to-all       inside (S/m), between (S)
 ///     point-to-point   between
 ///
+/// Pieces of the message are on both fabrics at once, so the time is that of the slower fabric.
+/// The first piece still waits for both latencies l: T = max(T_in + l_out, T_out + l_in). The two
+/// parts of an all-to-all are independent: T = max(T_in, T_out). A bound has no latency.
 /// One node needs no network and is collective_time.
-/// Source: the phases of Jia et al., "Highly scalable deep learning training system with
-/// mixed-precision", 2018 (arXiv 1807.11205).
-/// Leaves out: phases that overlap in pieces, other traffic.
+/// Sources: Cho et al., "BlueConnect", MLSys 2019 (shares); NVIDIA/nccl-tests #309, 16 H100 with
+/// 470 GB/s busbw, which the sum of both phases forbids (pieces on both fabrics at once).
+/// Leaves out: the time to fill the pipeline of pieces, other traffic.
 /// Errors: as collective_time; ranks that do not fill nodes (impossible_layout). Infeasible: either
 /// fabric is.
 /// Tests: an all-reduce sends 2(n-1)/n S inside and 2(m-1)/m S/n between; never below either over
-/// its link; one node is collective_time.
+/// its link, nor above a ring over all ranks; published runs; one node is collective_time.
 template <Scalar T, class Inside = full_link, class Between = full_link>
 constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy<T>& h,
                                                            const basic_collective<T>& c,
@@ -100,7 +94,7 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
   const int m = c.ranks / n;
 
   basic_hierarchical_estimate<T> e;
-  duration<T> in{}, out{};
+  duration<T> in{}, out{}, in_latency{}, out_latency{};
   for (const detail::hierarchy_phase& phase : detail::phases_of(c.operation, n, m)) {
     basic_collective<T> part = c;
     part.operation = phase.operation;
@@ -114,16 +108,20 @@ constexpr basic_hierarchical_estimate<T> hierarchical_time(const basic_hierarchy
     const basic_collective_estimate<T> x = phase.inside
                                                ? collective_time(h.inside, part, inside_cost)
                                                : collective_time(h.between, part, between_cost);
-    (phase.inside ? in : out) += x.time;
+    (phase.inside ? in : out) = x.time;
+    (phase.inside ? in_latency : out_latency) = x.terms.time_of("latency");
     wire_bytes<T>& wire = phase.inside ? e.wire_inside : e.wire_between;
     wire = wire + x.wire;
     if (e.feasible && !x.feasible) e.feasible = x.feasible;
   }
-  const bool at_once = c.operation == collective_op::all_to_all;
+  const bool independent = c.operation == collective_op::all_to_all;
+  const duration<T> piped = independent
+                                ? max(in, out)
+                                : max(duration<T>(in + out_latency), duration<T>(out + in_latency));
   e.terms.add(limiter::link, "inside", in);
   e.terms.add(limiter::link, "between", out);
   e.limiter = e.terms.limiting();
-  e.time = named(name_of(c.operation), at_once ? max(in, out) : duration<T>(in + out));
+  e.time = named(name_of(c.operation), piped);
   if (!(upper(e.time.value()) > 0.0)) return e;  // as collective_time: no rate where no time is
   const duration<T> shortest = duration<T>::from_value(T(1e-30));
   e.algbw = algorithm_bandwidth<T>(c.message.quantity() / max(e.time, shortest));

@@ -43,6 +43,72 @@ constexpr duration<T> pipeline_parallel_time(const duration<T>& stage,
   return named("pipeline time", (detail::count("microbatches", microbatches) + wait) *
                                     detail::not_negative("stage", stage));
 }
+/// Order of forward and backward work in a training pipeline. 1F1B alternates one forward and one
+/// backward pass; zero-bubble schedules also delay the gradients of the weights.
+enum class pipeline_schedule { gpipe, one_f_one_b, zero_bubble_h1, zero_bubble_h2 };
+
+constexpr const char* name_of(pipeline_schedule s) {
+  constexpr const char* names[] = {"gpipe", "one_f_one_b", "zero_bubble_h1", "zero_bubble_h2"};
+  return detail::entry_of(names, s, "pipeline_schedule");
+}
+
+/// A training step of m microbatches through p equal stages. Times of one microbatch in one stage:
+/// forward, backward to the inputs, backward to the weights.
+template <Scalar T = double>
+struct basic_training_pipeline {
+  pipeline_schedule schedule = pipeline_schedule::one_f_one_b;
+  T stages{}, microbatches{};
+  duration<T> forward{}, backward_input{}, backward_weight{};
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f("schedule", s.schedule...);
+    f(field::count("stages"), s.stages...);
+    f(field::count("microbatches"), s.microbatches...);
+    f(field::not_negative("forward"), s.forward...);
+    f(field::not_negative("backward_input"), s.backward_input...);
+    f(field::not_negative("backward_weight"), s.backward_weight...);
+  }
+};
+using training_pipeline = basic_training_pipeline<>;
+
+template <Scalar T = double>
+struct basic_training_pipeline_estimate {
+  duration<T> time{};
+  duration<T> bubble{};  ///< idle time of a stage
+  T in_flight{};         ///< microbatches with stored activations in the first stage
+};
+
+/// time = m (F + B + W) + bubble, for F, B and W the three times of a microbatch:
+///
+///     GPipe             bubble (p-1) (F + B + W)       activations of m microbatches
+///     1F1B              bubble (p-1) (F + B + W)       min(m, p)
+///     zero bubble, H1   bubble (p-1) (F + B - W)       min(m, p)
+///     zero bubble, H2   bubble (p-1) (F + B - 2 W)     min(m, 2 p - 1)
+///
+/// A bubble is at least 0. Sources: Huang et al., "GPipe", 2019; Narayanan et al., 2021, section
+/// 2.2 (1F1B); Qi et al., "Zero Bubble Pipeline Parallelism", 2024 (arXiv 2401.10241), section 2.
+/// Leaves out: transfers between stages, uneven stages, the synchronisation of the optimizer; zero
+/// bubble needs m of 2 p - 1 or more. Errors: p or m below 1, negative times.
+/// Tests: 4 stages, 8 microbatches, F = B = W: 33, 33, 27 and 24 F; the bubble is (p-1) / m of
+/// 1F1B's work, a third of it with H1.
+template <Scalar T>
+constexpr basic_training_pipeline_estimate<T> training_pipeline_time(
+    const basic_training_pipeline<T>& x) {
+  require_valid(x);
+  const bool h1 = x.schedule == pipeline_schedule::zero_bubble_h1;
+  const bool h2 = x.schedule == pipeline_schedule::zero_bubble_h2;
+  const duration<T> work = x.forward + x.backward_input + x.backward_weight;
+  const duration<T> idle = work - (h2 ? 3.0 : h1 ? 2.0 : 0.0) * x.backward_weight;
+  basic_training_pipeline_estimate<T> e;
+  e.bubble = named("bubble", (x.stages - 1.0) * max(idle, duration<T>{}));
+  e.time = named("pipeline time", x.microbatches * work + e.bubble);
+  const T warm = h2 ? T(2.0 * x.stages - 1.0) : x.stages;
+  const bool all = x.schedule == pipeline_schedule::gpipe;
+  e.in_flight = all ? x.microbatches : scalar_min(x.microbatches, warm);
+  return e;
+}
+
 /// Message from one stage to the next: batch tokens hidden b. With tensor parallelism each rank
 /// sends a 1/N part of it.
 /// Test: 1/280 of the bytes in the 160 all-reduces of a 70B model over 8 ranks.

@@ -98,8 +98,14 @@ class balance_search {
   constexpr double interpolated() const {
     const auto& [a, b, c] = seen_;
     if (steps_ < 2 || magnitude(a.ratio) > 0.5 * magnitude(c.ratio)) return not_a_number;
+    if (magnitude(a.ratio) == infinity || magnitude(b.ratio) == infinity || a.ratio == b.ratio) {
+      return not_a_number;
+    }
     const double to_b = math::log(b.batch / a.batch), to_c = math::log(c.batch / a.batch);
     const double by_two = to_b * a.ratio / (a.ratio - b.ratio);
+    if (magnitude(c.ratio) == infinity || c.ratio == a.ratio || c.ratio == b.ratio) {
+      return a.batch * math::exp(by_two);
+    }
     const double by_three = to_b * a.ratio / (b.ratio - a.ratio) * c.ratio / (b.ratio - c.ratio) +
                             to_c * a.ratio / (c.ratio - a.ratio) * b.ratio / (c.ratio - b.ratio);
     const double at = a.batch * math::exp(by_three);

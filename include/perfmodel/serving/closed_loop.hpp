@@ -32,12 +32,10 @@ constexpr T mean_inverse_square_root(const T& n) {
 }
 
 /// Expected excess of the longest of n outputs over the mean output, divided by the mean:
-/// cv sqrt(2 ln n) for a normal distribution.
+/// cv times the largest of n normal values (order_statistics.hpp).
 template <Scalar T>
 constexpr T longest_output_excess(const T& n, const T& cv) {
-  using math::log;
-  using math::sqrt;
-  return cv * sqrt(T(2.0 * log(scalar_max(n, T(1.0)))));
+  return cv * detail::largest_of_normals(scalar_max(n, T(1.0)));
 }
 
 /// Adds the TTFT of an initial burst if the first streamed message has several tokens: n decode

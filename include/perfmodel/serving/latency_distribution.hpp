@@ -3,6 +3,7 @@
 
 #include <array>
 #include <perfmodel/core/error.hpp>
+#include <perfmodel/laws/order_statistics.hpp>
 #include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
@@ -12,75 +13,104 @@ namespace perfmodel::inline v0_3 {
 namespace detail {
 
 /// Part of a distribution: a share `weight` of all requests has a latency uniform between `from`
-/// and `to`, in seconds.
+/// and `to`, in seconds, or, with a tail, `from` plus an exponential of mean `tail`.
 struct latency_piece {
   double weight = 0.0;
   double from = 0.0;
   double to = 0.0;
+  double tail = 0.0;
+
+  /// Share of the piece with a latency of at most x, or below x.
+  constexpr double share_below(double x) const {
+    if (tail > 0.0) return x > from ? 1.0 - math::exp(-(x - from) / tail) : 0.0;
+    if (x >= to) return 1.0;
+    return x > from ? (x - from) / (to - from) : 0.0;
+  }
+  constexpr double share_before(double x) const {
+    return tail > 0.0 || from < to || from != x ? share_below(x) : 0.0;
+  }
+  constexpr double density(double x) const {
+    if (!(x > from)) return 0.0;
+    if (tail > 0.0) return math::exp(-(x - from) / tail) / tail;
+    return x < to ? 1.0 / (to - from) : 0.0;
+  }
 };
 
-/// Latency distribution from uniform pieces. Its cumulative distribution is piecewise linear.
+/// Latency distribution from pieces, with its exact quantiles.
 template <std::size_t N>
-class piecewise_latency {
+class latency_pieces {
  public:
   constexpr void add(const latency_piece& p) { pieces_[count_++] = p; }
 
   /// Share of requests with a latency of at most x.
   constexpr double share_below(double x) const {
     double share = 0.0;
-    for (std::size_t i = 0; i < count_; ++i) {
-      const latency_piece& p = pieces_[i];
-      if (x >= p.to) {
-        share += p.weight;
-      } else if (x > p.from) {
-        share += p.weight * (x - p.from) / (p.to - p.from);
-      }
-    }
+    for (std::size_t i = 0; i < count_; ++i) share += pieces_[i].weight * pieces_[i].share_below(x);
     return share;
   }
 
   /// Smallest latency with at least this share of requests at or below it. If the weights add up to
-  /// less than the share, the largest latency.
+  /// less than the share, the largest end of a piece.
   constexpr double quantile(double share) const {
     double below = -infinity;  // last end below the share
     double above = infinity;   // first end at or above it
     double greatest = 0.0;
+    double tail = 0.0;
     const auto look = [&](double x) {
       greatest = scalar_max(greatest, x);
       if (x > below && x < above) (share_below(x) < share ? below : above) = x;
     };
+    double weights = 0.0;
     for (std::size_t i = 0; i < count_; ++i) {
       look(pieces_[i].from);
-      look(pieces_[i].to);
+      if (!(pieces_[i].tail > 0.0)) look(pieces_[i].to);
+      tail = scalar_max(tail, pieces_[i].tail);
+      weights += pieces_[i].weight;
     }
-    if (above == infinity) return greatest;
-    if (below == -infinity) return above;
-    const double low = share_below(below), high = share_before(above);
-    return high > share ? below + (above - below) * (share - low) / (high - low) : above;
+    if (below == -infinity && above < infinity) return above;
+    if (above == infinity) {
+      if (!(tail > 0.0) || !(weights > share)) return greatest;
+      above = below + tail;
+      while (share_below(above) < share) above = below + 2.0 * (above - below);
+    } else if (share_before(above) <= share) {
+      return above;  // the share lies on a constant latency
+    }
+    return root(share, below, above);
   }
 
  private:
-  /// Share of requests with a latency below x (pieces of zero length at x do not count).
   constexpr double share_before(double x) const {
-    double share = share_below(x);
+    double share = 0.0;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (pieces_[i].from == x && pieces_[i].to == x) share -= pieces_[i].weight;
+      share += pieces_[i].weight * pieces_[i].share_before(x);
     }
     return share;
+  }
+
+  /// Newton's method within a bracket without corners of the distribution.
+  constexpr double root(double share, double below, double above) const {
+    double x = below;
+    for (int step = 0; step < 200; ++step) {
+      const double miss = share_below(x) - share;
+      if (miss < 0.0) {
+        below = x;
+      } else {
+        above = x;
+      }
+      double density = 0.0;
+      for (std::size_t i = 0; i < count_; ++i) density += pieces_[i].weight * pieces_[i].density(x);
+      double next = density > 0.0 ? x - miss / density : below;
+      if (!(next > below && next < above)) next = 0.5 * (below + above);
+      const double moved = next > x ? next - x : x - next;
+      x = next;
+      if (moved <= 1e-15 * above || above - below <= 1e-15 * above) break;
+    }
+    return x;
   }
 
   std::array<latency_piece, N> pieces_{};
   std::size_t count_ = 0;
 };
-
-/// Quantile of the standard normal distribution, with an absolute error of at most 4.5e-4.
-/// Source: Abramowitz and Stegun, "Handbook of Mathematical Functions", 26.2.23.
-constexpr double normal_quantile(double share) {
-  if (share < 0.5) return -normal_quantile(1.0 - share);
-  const double t = math::sqrt(-2.0 * math::log(1.0 - share));
-  return t - (2.515517 + t * (0.802853 + t * 0.010328)) /
-                 (1.0 + t * (1.432788 + t * (0.189269 + t * 0.001308)));
-}
 
 }  // namespace detail
 
@@ -95,9 +125,7 @@ struct basic_latency_part {
   duration<T> tail{};
 };
 
-/// Mixture of latency parts. Quantiles are those of a piecewise linear cumulative distribution. An
-/// exponential term is interpolated between its 0th, 50th, 90th, 99th and 99.9th percentiles, where
-/// it is exact.
+/// Mixture of latency parts, with the exact quantiles of their sum of distributions.
 template <Scalar T = double>
 class basic_latency_distribution {
  public:
@@ -142,11 +170,15 @@ class basic_latency_distribution {
   }
 
   /// Latency at or below which a share of all lies.
-  /// Errors: a share outside 0 to 1.
-  /// Test: one uniform part; an exponential at its 50th, 90th and 99th percentile; steps; the
-  /// pieces sampled; never falls with the share.
+  /// Errors: a share outside 0 to 1; 1 with an exponential part, which has no largest latency.
+  /// Test: one uniform part; an exponential at any percentile, -ln(1 - share) means; steps; the
+  /// parts sampled; never falls with the share.
   constexpr duration<T> quantile(double share) const {
     detail::fraction("share", share);
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (share == 1.0 && upper(parts_[i].tail.value()) > 0.0)
+        detail::out_of_range("share", share, "0 to less than 1");
+    }
     if constexpr (detail::Range<T>) {
       // An interval weight counts where it is worse: late parts with the upper end, early with the
       // lower.
@@ -172,57 +204,31 @@ class basic_latency_distribution {
   constexpr const basic_latency_part<T>& operator[](std::size_t i) const { return parts_[i]; }
 
  private:
-  template <class X>
-  struct piece {
-    X weight{}, from{}, to{};
-  };
-
   constexpr auto in_lane(std::size_t lane) const {
     return [lane](const T& x) { return lanes_of<T>::lane(x, lane); };
   }
 
-  /// Cuts a part into uniform pieces and passes each to `visit`. `weight` and `time` convert the
-  /// scalar to the type X of the pieces.
-  template <class X, class Weight, class Time, class Visit>
-  static constexpr void cut(const basic_latency_part<T>& p, const Weight& weight, const Time& time,
-                            Visit&& visit) {
-    // -ln(1 - p) at p = 0, 0.5, 0.9, 0.99 and 0.999
-    constexpr double ends[] = {0.0, 0.6931471805599453, 2.302585092994046, 4.605170185988091,
-                               6.907755278982137};
-    constexpr double shares[] = {0.5, 0.4, 0.09, 0.01};
-    const X w = weight(p.weight), from = time(p.from.value()), tail = time(p.tail.value());
-    if (!(upper(p.tail.value()) > 0.0)) {
-      visit(piece<X>{w, from, from + time(p.range.value())});
-      return;
-    }
-    for (std::size_t k = 0; k < std::size(shares); ++k) {
-      visit(piece<X>{shares[k] * w, from + ends[k] * tail, from + ends[k + 1] * tail});
-    }
-  }
-
   template <class Weight, class Time>
-  constexpr detail::piecewise_latency<4 * capacity> pieces(const Weight& weight,
-                                                           const Time& time) const {
-    detail::piecewise_latency<4 * capacity> all;
+  constexpr detail::latency_pieces<capacity> pieces(const Weight& weight, const Time& time) const {
+    detail::latency_pieces<capacity> all;
     for (std::size_t i = 0; i < count_; ++i) {
-      cut<double>(parts_[i], weight, time, [&](const piece<double>& p) {
-        all.add({p.weight, p.from, p.to});
-      });
+      const basic_latency_part<T>& p = parts_[i];
+      const double from = time(p.from.value());
+      all.add({weight(p.weight), from, from + time(p.range.value()), time(p.tail.value())});
     }
     return all;
   }
 
-  /// Adds derivatives to the quantile `at`. Inside a piece they come from one Newton step on the
-  /// cumulative distribution (implicit function theorem); at the end of a piece they are those of
-  /// this end.
+  /// Adds derivatives to the quantile `at`. Where the distribution rises they come from one Newton
+  /// step on it (implicit function theorem); at a constant latency they are those of the latency.
   constexpr duration<T> carried(double at, double share) const {
     if constexpr (std::is_floating_point_v<T>) {
       return duration<T>::from_value(T(at));
     } else {
+      using math::exp;
       T below{}, nearest{};
       double density = 0.0;
       double distance = detail::infinity;
-      const auto itself = [](const T& x) { return x; };
       const auto look = [&](const T& end) {
         const double away = mid(end) > at ? mid(end) - at : at - mid(end);
         if (away < distance) {
@@ -231,16 +237,23 @@ class basic_latency_distribution {
         }
       };
       for (std::size_t i = 0; i < count_; ++i) {
-        cut<T>(parts_[i], itself, itself, [&](const piece<T>& p) {
-          look(p.from);
-          look(p.to);
-          if (at >= mid(p.to)) {
-            below += p.weight;
-          } else if (at > mid(p.from)) {
-            below += p.weight * (at - p.from) / (p.to - p.from);
-            density += mid(p.weight) / (mid(p.to) - mid(p.from));
-          }
-        });
+        const basic_latency_part<T>& p = parts_[i];
+        const T from = p.from.value(), range = p.range.value(), tail = p.tail.value();
+        look(from);
+        if (mid(tail) > 0.0) {
+          if (!(at > mid(from))) continue;
+          const T left = exp(T((from - at) / tail));
+          below += p.weight * (T(1.0) - left);
+          density += mid(p.weight) * mid(left) / mid(tail);
+          continue;
+        }
+        look(from + range);
+        if (at >= mid(from) + mid(range)) {
+          below += p.weight;
+        } else if (at > mid(from)) {
+          below += p.weight * (at - from) / range;
+          density += mid(p.weight) / mid(range);
+        }
       }
       const double miss = mid(below) - share;
       const bool inside = density > 0.0 && miss < 1e-9 && miss > -1e-9;

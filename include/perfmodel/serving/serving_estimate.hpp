@@ -42,15 +42,14 @@ struct basic_serving_estimate {
   }
 
   /// Quantile of the end-to-end latency, from a lognormal distribution with the mean `e2e` and the
-  /// coefficient of variation `e2e_cv`.
+  /// coefficient of variation `e2e_cv`. Errors: a share not between 0 and 1, which has no quantile.
   constexpr duration<T> e2e_quantile(double share) const {
     using math::exp;
     using math::log;
     using math::sqrt;
     const T variance = log(T(1.0 + e2e_cv * e2e_cv));
-    return exp(T(detail::normal_quantile(detail::fraction("share", share)) * sqrt(variance) -
-                 0.5 * variance)) *
-           e2e;
+    detail::within("share", share, 1e-12, 1.0 - 1e-12, "between 0 and 1");
+    return exp(T(detail::normal_quantile(share) * sqrt(variance) - 0.5 * variance)) * e2e;
   }
 };
 using serving_estimate = basic_serving_estimate<>;

@@ -30,6 +30,12 @@ constexpr void visit_new_tokens(const rank_step<T>& p, const T& layers, Visit&& 
   }
 }
 
+/// Number format of an indexer's queries: that of its keys, 16-bit on a chip without such units.
+template <Scalar T>
+constexpr number_format index_format(const rank_step<T>& p, const storage_format& keys) {
+  return supports(p.replica.device, keys.format) ? keys.format : p.residual;
+}
+
 /// Operators of the indexer of sparse attention: its projections and its scores of all cached
 /// tokens. Every tensor-parallel rank computes all of them.
 template <Scalar T, class Run>
@@ -47,6 +53,7 @@ constexpr void visit_indexer(const rank_step<T>& p, const T& layers,
                                   .past = n.past,
                                   .heads = x.heads,
                                   .dim = x.dim,
+                                  .format = index_format(p, x.cache),
                                   .cache = x.cache};
     run({"index scores", attention, n.times,
          n.sequences * (n.past + n.tokens) * x.bytes_per_token(), n.part},
@@ -139,6 +146,48 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   run({.name = "output projection", .kind = linear, .times = layers}, p.projection(result, hidden));
 }
 
+/// Attention operator of the prefills of MLA: on keys and values, or on chosen latents.
+template <Scalar T, class Run>
+constexpr void visit_latent_prefill(const rank_step<T>& p, const T& layers,
+                                    const basic_latent_attention_shape<T>& a,
+                                    const bytes<T>& token_bytes, Run&& run) {
+  using enum operator_class;
+  const T heads = a.query_heads / p.tensor;
+  const T past = p.engine_step.prefill_past;
+  const T context = past + p.prefill_length();
+  if (a.indexer && upper(context) > upper(a.indexer->top_k)) {
+    // Each token chooses its own latents, so sparse prefill is as decode: on latents. Up to top_k
+    // tokens engines run dense attention on keys and values (SGLang's dense threshold is top_k).
+    const T pairs = causal_pairs(p.prefill_length(), past, a.indexer->top_k);
+    const basic_gathered_attention<T> x{.sequences = p.prefill_count(),
+                                        .tokens = p.prefill_length(),
+                                        .seen = pairs / p.prefill_length(),
+                                        .entries = context,
+                                        .heads = heads,
+                                        .width = a.cached_elements(),
+                                        .format = p.formats.linear.format,
+                                        .kv_format = p.formats.kv,
+                                        .value_width = a.kv_rank};
+    const T read = scalar_min(past, a.indexer->top_k) + p.prefill_length();
+    run({"attention", attention, layers * p.prefill_share(), p.prefill_count() * read * token_bytes,
+         p.prefill_part()},
+        x);
+  } else {
+    const basic_attention_prefill<T> x{
+        .batch = p.prefill_count(),
+        .tokens = p.prefill_length(),
+        .query_heads = heads,
+        .kv_heads = heads,
+        .head_dim = a.head_dim,
+        .value_dim = a.value_dim,
+        .format = p.formats.linear.format,
+        .kv_format = p.formats.kv,
+        .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
+        .past = past};
+    visit_prefill(p, "attention", layers, token_bytes, x, run);
+  }
+}
+
 template <Scalar T, class Run>
 constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_latent_attention_shape<T>& a, Run&& run) {
@@ -167,20 +216,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
         a.indexer ? scalar_min(p.engine_step.context, a.indexer->top_k) : p.engine_step.context;
     run({"attention", attention, layers, p.share.sequences * (seen + queries) * token_bytes}, x);
   }
-  if (p.has_prefills()) {
-    const basic_attention_prefill<T> x{
-        .batch = p.prefill_count(),
-        .tokens = p.prefill_length(),
-        .query_heads = heads,
-        .kv_heads = heads,
-        .head_dim = a.head_dim,
-        .value_dim = a.value_dim,
-        .format = p.formats.linear.format,
-        .kv_format = p.formats.kv,
-        .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
-        .past = p.engine_step.prefill_past};
-    visit_prefill(p, "attention", layers, token_bytes, x, run);
-  }
+  if (p.has_prefills()) visit_latent_prefill(p, layers, a, token_bytes, run);
   if (a.output_gate) {
     run({.name = "output gate", .kind = linear, .times = layers},
         p.projection(hidden, T(heads * a.value_dim)));
@@ -221,6 +257,7 @@ constexpr void visit_compressed_attention(const rank_step<T>& p,
                           .heads = a.indexer->heads,
                           .dim = a.indexer->dim,
                           .ratio = *a.ratio,
+                          .format = index_format(p, a.indexer->cache),
                           .cache = a.indexer->cache};
   run({"index scores", attention, x.times,
        x.sequences * context / *a.ratio * a.indexer->bytes_per_token(), x.part},

@@ -13,7 +13,7 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Techniques in the order of their gain, and the best combination of them.
+/// Techniques by who can use them, then in the order of their gain, and the best combination.
 /// `combined` is the gain of the service with the whole combination; `product_of_gains` would be
 /// its gain if techniques were independent. An overloaded service is compared by the largest
 /// sustainable rates: `current_rate`, and `best_rate` with the combination.
@@ -39,6 +39,21 @@ namespace detail {
 inline bool is_recommended(const technique& t) {
   return t.applies && !t.in_use && !t.harmful && t.apply &&
          (t.makes_feasible || t.gain > 1.0 + 1e-3) && t.devices <= 1.0 + 1e-9;
+}
+
+/// A gain and a verdict that agree: a technique that gains is not harmful, but for a missed target,
+/// and one that does not help here has no gain above 1. Each has a reason.
+inline void settle(technique& t) {
+  const bool gains = t.applies && t.has_ratio && t.gain > 1.0 + 1e-3;
+  if (gains && t.harmful && !t.misses_target) {
+    if (t.apply && t.gain > 1.02) {
+      t.harmful = false;  // the service with it was evaluated, and is quicker
+    } else {
+      t.gain = 1.0;  // a gain over kernels that this service does not have
+    }
+  }
+  if (!t.applies && !t.makes_feasible) t.gain = 1.0;
+  if (t.reason.empty()) t.reason = t.harmful_when;
 }
 
 /// Order of display: a technique that makes feasible, applies, is in use, does not apply.
@@ -139,7 +154,9 @@ inline advice advise(const advised_service& service, const service_evaluator& ev
   add(attention_techniques(a));
   add(kernel_techniques(a, kernels));
   add(memory_techniques(a));
+  for (technique& t : out.techniques) detail::settle(t);
   std::ranges::stable_sort(out.techniques, [](const technique& x, const technique& y) {
+    if (x.user != y.user) return x.user < y.user;
     const int i = detail::rank_of(x), j = detail::rank_of(y);
     if (i != j) return i < j;
     return x.gain != y.gain ? x.gain > y.gain : x.e2e < y.e2e;

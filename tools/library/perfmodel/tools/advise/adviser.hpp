@@ -41,6 +41,15 @@ struct advised_service {
 /// Estimate of one replica of a service: a prediction or a bound.
 using service_evaluator = std::function<serving_estimate(const advised_service&)>;
 
+/// Users of a technique: an operator by options of an engine or another checkpoint, the owner of
+/// a model by training it, the author of a kernel by writing it.
+enum class technique_user { deployment_operator, model_owner, kernel_author };
+
+constexpr const char* name_of(technique_user u) {
+  constexpr const char* names[] = {"operator", "model owner", "kernel author"};
+  return detail::entry_of(names, u, "technique_user");
+}
+
 /// One technique and its effect on a service.
 /// `gain`: mean end-to-end time of a request without the technique over the time with it. Below 1
 /// it is a loss. An overloaded open loop has no steady latency: its gain is of the largest
@@ -62,6 +71,8 @@ struct technique {
   std::string reason{};
   std::function<void(advised_service&)> apply{};
   const char* choice = name;  ///< techniques with the same choice exclude each other
+  technique_user user = technique_user::deployment_operator;
+  bool misses_target = false;  ///< a latency target is met without it, and missed with it
 };
 
 /// Name and properties of a technique that hold for every service.
@@ -237,6 +248,7 @@ class adviser {
       return;
     }
     const bool missed = meets(before, targets_) && !meets(after, targets_);
+    t.misses_target = missed;
     t.harmful = !t.makes_feasible && (t.gain < 1.0 - 1e-3 || missed);
     t.reason = join_text("a request takes ", after.e2e, " with it, ", before.e2e,
                          " without; a token ", after.itl, " and ", before.itl);

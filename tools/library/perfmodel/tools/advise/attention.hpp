@@ -46,6 +46,7 @@ inline technique sparse_attention(const adviser& a) {
       "sparse_attention", "attention", "training for it; an indexer that scores every token",
       "contexts are short: the indexer reads more than attention saves"};
   technique t = named_technique(words);
+  t.user = technique_user::model_owner;
   const auto add_indexer = [](auto& s) {
     if constexpr (requires {
                     s.indexer;
@@ -144,6 +145,7 @@ inline technique async_pinned_copy(const adviser& a) {
   const bandwidth<> copy = bandwidth<>::from_value(10e9);
   const double gain = pinned_copy_gain(a.current().itl, copied, link, copy);
   technique t = a.saving(words, (gain - 1.0) * a.current().itl, duration<>{}, true);
+  t.user = technique_user::kernel_author;
   t.reason = join_text(copied, " in an engine step of ", a.current().itl);
   t.harmful = gain < 1.001;
   return t;

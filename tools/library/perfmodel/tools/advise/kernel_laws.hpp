@@ -107,21 +107,13 @@ constexpr double vector_access_gain(int row, int elements) {
 
 /// Gain of swizzling a tile that is read by columns: bank conflicts without / (with + extra).
 /// `extra`: cost of the address computation over one access.
-/// *Tests:* 32 words: 32 / 1.05; 33 words: no conflict, 1 / 1.05 = 0.95.
+/// Rows that are no power of 2 have no XOR swizzle, and keep their conflicts.
+/// *Tests:* 32 words: 32 / 1.05; 8 words: 8 / 4.05; 33 words: no conflict, 1 / 1.05 = 0.95.
 constexpr double swizzle_gain(int row_words, double extra = 0.05) {
   detail::not_negative("extra", extra);
-  return bank_conflict_ways(row_words) /
-         (bank_conflict_ways(row_words, tile_layout::xor_swizzled) + extra);
-}
-
-/// DRAM bytes of a tiled GEMM in which each tile reads its operands: m n k b (1/tm + 1/tn).
-/// *Source:* counting; tiles of one element have no reuse.
-/// *Test:* 4096^3 in tiles of 128 x 128 and bf16: 2.1 GB.
-template <Scalar T>
-constexpr bytes<T> tiled_traffic(const T& m, const T& n, const T& k, const T& tile_m,
-                                 const T& tile_n, number_format f) {
-  for (const T& x : {m, n, k, tile_m, tile_n}) detail::count("dimension", x);
-  return named("tiled bytes", m * n * k * (1.0 / tile_m + 1.0 / tile_n) * bytes_of(f));
+  const int ways = bank_conflict_ways(row_words);
+  const bool can = (row_words & (row_words - 1)) == 0;
+  return ways / ((can ? bank_conflict_ways(row_words, tile_layout::xor_swizzled) : ways) + extra);
 }
 
 /// Gain of tiles in shared memory: tile x min(resident warps / warps for full bandwidth, 1).

@@ -7,14 +7,45 @@
 #include <perfmodel/step/step.hpp>
 #include <perfmodel/tools/advise/adviser.hpp>
 #include <perfmodel/tools/advise/kernel_laws.hpp>
+#include <string_view>
 #include <vector>
 
 namespace perfmodel::inline v0_3 {
 
+/// Ways in which a framework launches the kernels of a step without CUDA graphs: an inference
+/// engine, PyTorch modules one operation at a time, and PyTorch after torch.compile.
+enum class launch_framework { engine, eager, compiled };
+
+constexpr const char* name_of(launch_framework f) {
+  constexpr const char* names[] = {"engine", "eager", "compiled"};
+  return detail::entry_of(names, f, "launch_framework");
+}
+
+/// Kernels that a framework launches for each layer and outside the layers, and its CPU time for
+/// each: Python, dispatcher and driver.
+struct framework_launches {
+  double per_layer = 0.0, others = 0.0;
+  duration<> cpu{};
+};
+
+/// Sources. Engine: 12 a layer, of GEMMs, attention, norms, rotary embedding, cache and activation;
+/// 25 us each, from GPT-2 of 12 layers on H200 in eager mode, 4.8 ms a token with vLLM and 4.9 ms
+/// with SGLang (deepspeedai/DeepSpeed #8352). Eager: 120 a layer and 10 us (Llama 7B of 32 layers,
+/// 39 ms a token on A100 before torch.compile: PyTorch, "Accelerating Generative AI with PyTorch
+/// II", 2023). Compiled: 30 a layer at 5 us, assumed. CPUs differ by a factor of 2.
+constexpr framework_launches launches_of(launch_framework f) {
+  switch (f) {
+    case launch_framework::eager: return {120.0, 20.0, duration<>::from_value(10e-6)};
+    case launch_framework::compiled: return {30.0, 10.0, duration<>::from_value(5e-6)};
+    default: return {12.0, 10.0, duration<>::from_value(25e-6)};
+  }
+}
+
 /// Assumed kernel costs that no data sheet states, of the order measured on H100 and H200
-/// (docs/laws/launch.md).
+/// (docs/laws/launch.md). `costs.cpu` replaces the CPU time of the framework where it is not 0.
 struct kernel_facts {
-  launch_costs costs{.cpu = duration<>::from_value(5e-6),
+  launch_framework framework = launch_framework::engine;
+  launch_costs costs{.cpu = duration<>{},
                      .gap = duration<>::from_value(1e-6),
                      .replay = duration<>::from_value(8e-6),
                      .node = duration<>::from_value(0.5e-6),
@@ -26,6 +57,7 @@ struct kernel_facts {
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
+    f("framework", s.framework...);
     f("costs", s.costs...);
     f(field::not_negative("capture"), s.capture...);
     f(field::count("calls"), s.calls...);
@@ -76,17 +108,24 @@ inline technique gain_on_part(const adviser& a, const technique_description& wor
   return t;
 }
 
+/// A step takes `p.time` with graphs; the time of nodes is in it. In eager mode it
+/// takes as long as the CPU needs for the framework's kernels, if that is longer.
 inline technique cuda_graph(const adviser& a, const kernels_of_step& p, const kernel_facts& f) {
-  const double gain = graph_gain(f.costs, p.kernels, p.time, f.capture, f.calls);
-  const duration<> exposed = exposed_launch(f.costs, p.kernels, p.time);
+  const framework_launches by = launches_of(f.framework);
+  launch_costs costs = f.costs;
+  if (!(costs.cpu.value() > 0.0)) costs.cpu = by.cpu;
+  costs.node = costs.gap = duration<>{};
+  const double kernels = kernels_per_step(p.layers, by.per_layer, by.others);
+  const double gain = graph_gain(costs, kernels, p.time, f.capture, f.calls);
+  const duration<> exposed = exposed_launch(costs, kernels, p.time);
   return gain_on_part(
       a,
       {"cuda_graph", "launches", "a capture for each shape, and memory for it",
        "dynamic shapes replay a capture too seldom, or kernels are longer than launches"},
       gain, p.time,
-      join_text(p.kernels, " kernels in a step of ", p.time, ", exposed launch time ", exposed,
-                ", graph nodes ", p.kernels * f.costs.node, "; a capture of ", f.capture,
-                " is replayed ", f.calls, " times"),
+      join_text("in eager mode the CPU launches ", kernels, " kernels in ", kernels * costs.cpu,
+                ", a step takes ", p.time, ": exposed launch time ", exposed, "; a capture of ",
+                f.capture, " is replayed ", f.calls, " times"),
       gain < 1.001);
 }
 
@@ -257,6 +296,9 @@ inline std::vector<technique> kernel_techniques(const adviser& a, const kernel_f
                                 detail::sync_elimination(a, p, f),  detail::split_k(a, p)};
   for (technique& t : detail::gemm_techniques(a, p, f)) all.push_back(std::move(t));
   for (technique& t : detail::access_techniques(a, p)) all.push_back(std::move(t));
+  for (technique& t : all) {
+    if (std::string_view(t.name) != "cuda_graph") t.user = technique_user::kernel_author;
+  }
   return all;
 }
 

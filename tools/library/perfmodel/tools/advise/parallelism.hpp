@@ -49,7 +49,14 @@ inline technique tensor_parallel(const adviser& a) {
   advised_service two = a.service();
   two.replicas *= 2.0;
   const serving_estimate e = a.evaluate(two);
-  t.harmful = t.harmful || a.beats(two, e, t);
+  if (a.beats(two, e, t)) {
+    // Against the replicas, which cost as much: below 1.
+    if (t.has_ratio) {
+      t.gain = a.sustained() ? t.gain * (*a.sustained() / a.rate_of(two))
+                             : t.gain * (e.e2e / a.current().e2e);
+    }
+    t.harmful = true;
+  }
   t.reason += a.sustained() ? join_text("; two replicas on as many devices: ", 2.0 * *a.sustained())
               : e.feasible  ? join_text("; two replicas on as many devices: ", e.e2e)
                             : join_text("; two replicas on as many devices are infeasible: ",
