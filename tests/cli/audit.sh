@@ -60,7 +60,10 @@ one() { # <verdict> <arguments...>
   [[ $answer == *"\"verdict\":\"$verdict\""* ]] || fail "napkin audit $*: $answer, not $verdict"
 }
 one reproduced --quantity ridge --value 295 --unit FLOP/B --accelerator h100_sxm
-one rounding --quantity storage --key compression --value 4 --format int4 --group 64 --scale_bits 16
+# 3.76 is 4 where one digit is meant: two are taken of a number that states none.
+one rounding --quantity storage --key compression --value 4 --digits 1 --format int4 --group 64 --scale_bits 16
+one wrong --quantity storage --key compression --value 4 --format int4 --group 64 --scale_bits 16
+one rounding --quantity storage --key compression --value 3.8 --format int4 --group 64 --scale_bits 16
 one wrong --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm
 one possible --quantity iron_law --value 20 --unit ms --bytes 17.5GB --bytes_per_s 3.35TB/s
 one impossible --quantity iron_law --value 4 --unit ms --bytes 17.5e9 --bytes_per_s 3.35e12
