@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "infeasible.hpp"
+
 namespace napkin {
 
 namespace {
@@ -165,7 +167,7 @@ law_value pick(const query& asked, const outcome<>& answer, const std::string& w
   for (const auto& r : answer.results) {
     if (std::string_view(r.key) == "bytes") a.bytes = r.value;
   }
-  a.overloaded = !a.feasible && a.reason.starts_with("requests arrive");
+  a.overloaded = is_overloaded(answer);
   if (wanted == "feasible") {
     a.value = a.feasible ? 1.0 : 0.0;
     a.feasible = true;

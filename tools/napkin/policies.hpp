@@ -20,7 +20,7 @@ struct bound_mode : perfmodel::datasheet, perfmodel::full_link {
 /// buffers: of a working set that stays, L2 of capacity C serves at most the share C / W, and DRAM
 /// the rest; all of it is not faster than L2 bandwidth, where that is stated. From W = 2 C on the
 /// cache is cold. *Source*: a cache of C holds no more than C; 2 C as in the published benchmarks,
-/// whose KV caches under twice the L2 may be read from it.
+/// where KV caches under twice the L2 may be read from it.
 template <perfmodel::Scalar T>
 perfmodel::basic_accelerator<T> with_warm_cache(perfmodel::basic_accelerator<T> a,
                                                 const perfmodel::bytes<T>& working_set) {

@@ -82,7 +82,7 @@ inline bool rounds_to(const claimed_value& c, double x) {
 }
 
 /// Whether the number rounds to the claim in two significant digits at least: almost any number
-/// rounds to some number of one digit. A claim whose digits are stated keeps its own.
+/// rounds to some number of one digit. A claim with stated digits keeps its own.
 /// *Tests:* 8.583 is not 9, and is 8.6; with one digit stated it is 9.
 inline bool rounds_in_two_digits(const claimed_value& c, double x) {
   if (c.few_digits) return rounds_to(c, x);
@@ -143,8 +143,8 @@ inline verdict verdict_of_measurement(const claimed_value& c, const prediction_r
 /// The verdict on a claim, given the result of a law. `feasible`: whether the deployment fits.
 /// A claim within a bound is possible: kernels are slower than the roofline.
 /// *Errors:* a result or a claim that is not finite.
-/// *Tests:* 42 ms for 41.79 is reproduced, 9 for 8.583 rounding where one digit is stated, 20 ms for
-/// at least 5.22 possible, 30 tok/s for at most 5.85 impossible, 494 for exactly 989.4 wrong.
+/// *Tests:* 42 ms for 41.79 is reproduced, 9 for 8.583 rounding where one digit is stated, 20 ms
+/// for at least 5.22 possible, 30 tok/s for at most 5.85 impossible, 494 for exactly 989.4 wrong.
 inline verdict verdict_of(const claimed_value& c, double computed,
                           result_kind kind = result_kind::exact, bool feasible = true) {
   for (const double x : {computed, c.low, c.high, c.half_digit_low, c.half_digit_high}) {
