@@ -60,7 +60,9 @@ one() { # <verdict> <arguments...>
   [[ $answer == *"\"verdict\":\"$verdict\""* ]] || fail "napkin audit $*: $answer, not $verdict"
 }
 one reproduced --quantity ridge --value 295 --unit FLOP/B --accelerator h100_sxm
-one rounding --quantity storage --key compression --value 4 --format int4 --group 64 --scale_bits 16
+# 3.76 is 4 where one digit is meant: two are taken of a number that states none.
+one rounding --quantity storage --key compression --value 4 --digits 1 --format int4 --group 64 --scale_bits 16
+one wrong --quantity storage --key compression --value 4 --format int4 --group 64 --scale_bits 16
 one wrong --quantity peak --value 1979 --unit TFLOP/s --accelerator h100_sxm
 one possible --quantity iron_law --value 20 --unit ms --bytes 17.5GB --bytes_per_s 3.35TB/s
 one impossible --quantity iron_law --value 4 --unit ms --bytes 17.5e9 --bytes_per_s 3.35e12
@@ -82,6 +84,57 @@ answer=$("$napkin" audit <<<"$beside") || fail "a claim beside another: $answer"
 # 280 x 0.085 = 23.8 streams, or 4 / 280 = 14.29 ms.
 answer=$("$napkin" audit --quantity throughput --value 280 --unit tok/s --streams 4 --itl_s 85ms)
 [[ $answer == *'it would take: streams 23.8 for 4, or itl_s 0.01429 for 0.085'* ]] || fail "what it would take: $answer"
+
+# A prediction is no bound: 49.6 us (44.9 to 54.8) for 134 MB that take 40.07 us at 3.35 TB/s.
+gemv=(--quantity gemm --unit us --accelerator h100_sxm --m 1 --n 8192 --k 8192)
+one expected --mode calibrated --value 48 "${gemv[@]}"
+one unusual --mode calibrated --value 60.0 "${gemv[@]}"
+one unusual --mode calibrated --value 41 "${gemv[@]}"
+one impossible --mode calibrated --value 39 "${gemv[@]}"
+answer=$("$napkin" audit --mode calibrated --value 39 "${gemv[@]}" --json)
+near 'bound of a GEMV' "$(number "$answer" bound)" 40.07 0.01
+# A service batches prompts: the largest rate of the bound's queue is none, so that 200 ms are possible, and less
+# than one prefill of 64 tokens is not. Measured above and below the prediction: unusual.
+served=(--quantity serving --key ttft_s --unit ms --model qwen_3_30b_a3b --accelerator h100_sxm --engine vllm
+  --input_tokens 64 --output_tokens 100 --requests_per_s 100)
+one possible --value 200 "${served[@]}"
+one impossible --value 1.0 "${served[@]}"
+one unusual --mode calibrated --value 300 "${served[@]}"
+# The operands of 2 rows on an RTX 5080 fit its L2 of 64 MB: a benchmark that repeats one call finds them there.
+warm=(--quantity gemm --value 39.5 --unit us --accelerator rtx_5080 --m 2 --n 8192 --k 2500)
+one needs "${warm[@]}"
+one possible "${warm[@]}" --weight_copies 1
+one impossible "${warm[@]}" --weight_copies 0
+answer=$("$napkin" gemm --accelerator rtx_5080 --m 2 --n 8192 --k 2500 --measured 39.5us)
+[[ $answer == *'consistent with'*'a warm L2 cache'*'fp8 weights'* ]] || fail "no warm L2 first: $answer"
+# Units as people write them.
+one reproduced --quantity ridge --value 295 --unit FLOP/byte --accelerator h100_sxm
+one reproduced --quantity ridge --value 295 --unit FLOPs/byte --accelerator h100_sxm
+one reproduced --quantity peak --value 989.4 --unit TFLOPs --accelerator h100_sxm
+# 32 layers x 2 x 8 heads x 128 x 2 B.
+one reproduced --quantity model --key kv_bytes_per_token --value 131072 --unit byte/token --model llama_3_1_8b
+one reproduced --quantity model --key kv_bytes_per_token --value 128 --unit KiB/token --model llama_3_1_8b
+one reproduced --quantity throughput --value 47.06 --unit tokens/s --streams 4 --itl_s 85ms
+one wrong --quantity kv_capacity --key tokens --value 1000 --unit tokens --model llama_3_1_8b --accelerator h100_sxm
+one reproduced --quantity collective --key wire_bytes --value 1.75 --unit GB --accelerator h100_sxm \
+  --operation all_reduce --algorithm ring --ranks 8 --bytes 1GB
+# Digits: 2.00 has three, in JSON as well; ring all-reduce of 8 moves 2 x 7 / 8.
+one wrong --quantity collective --key wire_bytes --value 2.00 --unit GB --accelerator h100_sxm \
+  --operation all_reduce --algorithm ring --ranks 8 --bytes 1GB
+for value in 2.00 2.0 2 '"2.00"'; do
+  answer=$("$napkin" audit <<<"{\"quantity\":\"collective\",\"key\":\"wire_bytes\",\"value\":$value,\"unit\":\"GB\",\"accelerator\":\"h100_sxm\",\"operation\":\"all_reduce\",\"algorithm\":\"ring\",\"ranks\":8,\"bytes\":1e9}")
+  [[ $answer == *'"verdict":"wrong"'* ]] || fail "value $value: $answer"
+done
+# At least and at most: 17.5 GB at 3.35 TB/s take 5.22 ms or more.
+least=(--quantity iron_law --unit ms --bytes 17.5GB --bytes_per_s 3.35TB/s)
+one reproduced --value '>=5' "${least[@]}"
+one reproduced --value 'at least 5' "${least[@]}"
+one reproduced --value 5 --relation at_least "${least[@]}"
+one possible --value '>= 15' "${least[@]}"
+one impossible --value 'at most 5' "${least[@]}"
+one possible --value '<6' "${least[@]}"
+refuses PM-E014 audit --value 5 --relation about "${least[@]}"
+refuses PM-E005 audit --value '>=x' "${least[@]}"
 
 refuses PM-E002 audit --quantity nothing --value 1
 refuses PM-E004 audit --quantity ridge --accelerator h100_sxm

@@ -29,6 +29,22 @@ causes access_pattern --time_s 0.015 --sectors_per_request 32
 causes access_pattern --time_s 0.015 --sectors_per_request 4 --l2_hit 0.05 --dram_bytes_per_s 2.6e12
 causes unfused_traffic --time_s 0.04 --dram_bytes_per_s 2e12
 causes measurement --time_s 0.001
+# 12.69 ms are predicted (11.1 to 14.5): as expected, with the largest terms; measured shares come first.
+causes as_expected --time_s 12.69ms --engine vllm
+causes as_expected --time_s 14ms --engine vllm
+causes launch --time_s 12ms --shares launch=0.15
+causes allocation --time_s 12ms --shares allocation=0.2
+answer=$("$napkin" "${llama[@]}" --time_s 12.69ms --engine vllm)
+[[ $answer == *'largest terms: '*' %, '*' %'* ]] || fail "no terms: $answer"
+# Without a profile there is no prediction.
+causes memory_latency --time_s 15ms --mode bound
+# 230 GB in a step that has 17.6; 16.5 GB/s for 12 ms, where 6.2 GB of weights are read.
+answer=$("$napkin" diagnose --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --batch 1 --context 4096 \
+  --time_s 85ms --dram_bytes_per_s 2.7TB/s --json)
+[[ $answer == *'"cause":"contradiction","evidence":"230 GB from DRAM'* ]] || fail "230 GB: $answer"
+answer=$("$napkin" diagnose --model qwen_2_5_3b --accelerator h100_sxm --batch 1 --context 1024 --time_s 12ms \
+  --dram_bytes_per_s 16.5GB/s --json)
+[[ $answer == *'"cause":"contradiction","evidence":"198 MB from DRAM'* ]] || fail "16.5 GB/s: $answer"
 
 object='{"query":"diagnose","model":"llama_3_70b","accelerator":"h100_sxm","tensor_parallel":8,"batch":32,"context":4096,"time_s":0.012'
 by_object=$("$napkin" batch <<<"$object,\"shares\":{\"launch\":0.35,\"gemm\":0.4}}")

@@ -18,7 +18,7 @@ namespace {
 
 claimed_value printed(const std::string& text, double factor = 1.0, int digits = 0) {
   const double x = std::stod(text) * factor, half = half_digit(text, digits) * factor;
-  return {x, x, half, half};
+  return {x, x, half, half, claim_relation::equal, digits > 0};
 }
 constexpr auto of_peaks = exponents_of<flop_rate<>>();
 constexpr auto bytes_only = exponents_of<bytes<>>();
@@ -97,8 +97,13 @@ TEST_CASE("of two that come equally near the first is told", "[audit]") {
 TEST_CASE("verdicts by the result of a law", "[audit]") {
   // 140 GB at 3.35 TB/s take 41.79 ms.
   CHECK(verdict_of(printed("42"), 41.79) == verdict::reproduced);
-  CHECK(verdict_of(printed("9"), 8.583) == verdict::rounding);
-  CHECK(verdict_of(printed("8"), 8.583) == verdict::wrong);
+  // Two digits at least are taken of a number, unless it says that one is meant.
+  CHECK(verdict_of(printed("9", 1.0, 1), 8.583) == verdict::rounding);
+  CHECK(verdict_of(printed("9"), 8.583) == verdict::wrong);
+  CHECK(verdict_of(printed("8.5"), 8.41) == verdict::wrong);
+  CHECK(verdict_of(printed("8.5"), 8.46) == verdict::reproduced);
+  CHECK(verdict_of(printed("1.3"), 1.254) == verdict::rounding);
+  CHECK(verdict_of(printed("8", 1.0, 1), 8.583) == verdict::wrong);
   CHECK(verdict_of(printed("494"), 989.4) == verdict::wrong);
   // Slower than the bound is possible, quicker is not; a rate the other way round.
   CHECK(verdict_of(printed("20"), 5.22, result_kind::at_least) == verdict::possible);
@@ -110,6 +115,52 @@ TEST_CASE("verdicts by the result of a law", "[audit]") {
   CHECK(verdict_of({9.0, 10.0, 0.5, 0.5}, 9.7) == verdict::reproduced);
   CHECK(verdict_of({200.0, 600.0, 0.5, 0.5}, 9.2) == verdict::wrong);
   CHECK_THROWS_AS(verdict_of(printed("1"), std::nan("")), error);
+}
+
+TEST_CASE("verdicts on at least and at most", "[audit]") {
+  // 2,100 launches of 7.5 us are 15.75 ms: "can exceed 15 ms" is right, and "16 ms" is not said.
+  const auto claim = [](const char* text, claim_relation r) {
+    claimed_value c = printed(text);
+    c.relation = r;
+    return c;
+  };
+  const claimed_value more = claim("15", claim_relation::at_least);
+  const claimed_value less = claim("15", claim_relation::at_most);
+  CHECK(verdict_of(more, 15.75) == verdict::reproduced);
+  CHECK(verdict_of(more, 14.0) == verdict::wrong);
+  CHECK(verdict_of(less, 15.75) == verdict::wrong);
+  CHECK(verdict_of(less, 14.0) == verdict::reproduced);
+  // A bound proves the claim on its side, and leaves the other one open or contradicts it.
+  CHECK(verdict_of(more, 20.0, result_kind::at_least) == verdict::reproduced);
+  CHECK(verdict_of(more, 10.0, result_kind::at_least) == verdict::possible);
+  CHECK(verdict_of(less, 20.0, result_kind::at_least) == verdict::impossible);
+  CHECK(verdict_of(less, 10.0, result_kind::at_least) == verdict::possible);
+  CHECK(verdict_of(more, 20.0, result_kind::at_most) == verdict::possible);
+  CHECK(verdict_of(more, 10.0, result_kind::at_most) == verdict::impossible);
+  CHECK(verdict_of(less, 10.0, result_kind::at_most) == verdict::reproduced);
+}
+
+TEST_CASE("verdicts on measurements by an interval", "[audit]") {
+  const prediction_range p{.value = 50.0, .low = 44.0, .high = 56.0, .least = 40.0};
+  const auto of = [&](const char* text) { return verdict_of_measurement(printed(text), p); };
+  CHECK(of("50.2") == verdict::reproduced);
+  CHECK(of("48") == verdict::expected);
+  CHECK(of("55.9") == verdict::expected);
+  CHECK(of("43") == verdict::unusual);
+  CHECK(of("90") == verdict::unusual);
+  CHECK(of("40.5") == verdict::unusual);
+  CHECK(of("39") == verdict::impossible);
+  claimed_value c = printed("57");
+  c.relation = claim_relation::at_least;
+  CHECK(verdict_of_measurement(c, p) == verdict::unusual);
+  c.relation = claim_relation::at_most;
+  CHECK(verdict_of_measurement(c, p) == verdict::expected);
+  c = printed("39");
+  c.relation = claim_relation::at_most;
+  CHECK(verdict_of_measurement(c, p) == verdict::impossible);
+  const prediction_range rate{.value = 100.0, .low = 90.0, .high = 110.0, .most = 200.0};
+  CHECK(verdict_of_measurement(printed("150"), rate) == verdict::unusual);
+  CHECK(verdict_of_measurement(printed("201"), rate) == verdict::impossible);
 }
 
 TEST_CASE("likely errors of convention and of decimals", "[audit]") {

@@ -372,4 +372,71 @@ TEST_CASE("diagnose: bad input is refused by name") {
         std::string::npos);
 }
 
+TEST_CASE("measurements that cannot hold together", "[diagnose]") {
+  const auto first = [](const pm::deployment& d, const pm::iteration& i,
+                        const pm::measured_step& m) { return pm::diagnose(d, i, m).cause(); };
+  // 70B on 8 H100, batch 1: 17.4 GB of weights. 2.7 TB/s for 85 ms are 230 GB.
+  const pm::iteration one{.batch = 1, .context = 4096};
+  CHECK(first(llama, one, with(pass(85), [](auto& x) { x.dram = rate(2.7); })).cause ==
+        contradiction);
+  // 16.5 GB/s for 12 ms are 0.2 GB, where 6.2 GB of weights are read.
+  const pm::deployment small{.device = cat::h100_sxm, .model = cat::qwen_2_5_3b};
+  CHECK(first(small, one, with(pass(12), [](auto& x) { x.dram = rate(0.0165); })).cause ==
+        contradiction);
+  // 80 GB beside 23: keys repeated for query heads would do.
+  CHECK(first(llama, chat, with(pass(40), [](auto& x) { x.dram = rate(2.0); })).cause ==
+        unfused_traffic);
+  // Above the peak of 3.35 TB/s; shares of 130 %; a kernel runs for 90 % and none for 40 %.
+  CHECK(first(llama, chat, with(pass(8), [](auto& x) { x.dram = rate(3.6); })).cause ==
+        contradiction);
+  CHECK(first(llama, chat,
+              with(pass(12),
+                   [](auto& x) {
+                     x.shares.gemm = 0.9;
+                     x.shares.communication = 0.4;
+                   }))
+            .cause == contradiction);
+  CHECK(first(llama, chat,
+              with(pass(12),
+                   [](auto& x) {
+                     x.gpu_busy = 0.9;
+                     x.launch_gaps = pm::duration<>::from_value(4.8e-3);
+                   }))
+            .cause == contradiction);
+}
+
+TEST_CASE("a step at its predicted time is as expected", "[diagnose]") {
+  pm::estimate e;
+  e.time = pm::duration<>::from_value(12e-3);
+  e.terms.add(pm::limiter::memory, "weights", pm::duration<>::from_value(6e-3));
+  e.terms.add(pm::limiter::link, "communication", pm::duration<>::from_value(3.6e-3));
+  e.terms.add(pm::limiter::launch, "host", pm::duration<>::from_value(2.4e-3));
+  const pm::step_prediction p{e, pm::duration<>::from_value(10.5e-3),
+                              pm::duration<>::from_value(14e-3)};
+  const auto found = [&](const pm::measured_step& m) {
+    return pm::diagnose(llama, chat, m, 5.0 * pm::us, {}, p);
+  };
+  const pm::diagnosis same = found(pass(12.5));
+  CHECK(same.cause().cause == as_expected);
+  CHECK(same.cause().evidence.find("weights 50 %, communication 30 %, host 20 %") !=
+        std::string::npos);
+  // A measured share from a tenth on comes before, a smaller one after.
+  CHECK(found(with(pass(12.5), [](auto& x) { x.shares.launch = 0.15; })).cause().cause == launch);
+  CHECK(found(with(pass(12.5), [](auto& x) { x.shares.allocation = 0.2; })).cause().cause ==
+        allocation);
+  CHECK(found(with(pass(12.5), [](auto& x) { x.shares.launch = 0.05; })).cause().cause ==
+        as_expected);
+  // With a time alone above the interval, launches or the host, never a cause of memory.
+  const pm::diagnosis slow = found(pass(25));
+  CHECK((slow.cause().cause == launch || slow.cause().cause == host));
+}
+
+TEST_CASE("a measured share outranks an inferred rest", "[diagnose]") {
+  for (const double share : {0.11, 0.15, 0.2}) {
+    const pm::diagnosis d =
+        pm::diagnose(llama, chat, with(pass(12), [&](auto& x) { x.shares.launch = share; }));
+    CHECK(d.cause().cause == launch);
+  }
+}
+
 }  // namespace unit_diagnose

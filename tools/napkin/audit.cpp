@@ -15,29 +15,116 @@ namespace pm = perfmodel;
 
 // --- the claim ---------------------------------------------------------------------------
 
-/// Scale and dimensions of a unit: amounts, tokens and requests, or plain numbers.
-unit_size unit_of(const std::string& text) {
-  constexpr std::string_view bare[] = {"", "1", "ratio", "fraction", "x", "count"};
-  if (std::ranges::find(bare, text) != std::end(bare)) return {};
-  if (text == "%") return {0.01, {}};
-  const auto part = [&](const std::string& name) -> unit_size {
-    if (name == "tok" || name == "token" || name == "tokens") return {1.0, {{0, 0, 0, 1}}};
-    if (name == "req" || name == "request" || name == "requests") return {1.0, {{0, 0, 0, 0, 1}}};
-    if (name == "1") return {};
-    if (const auto u = find_unit(name)) return *u;
-    throw error(error_code::unknown_name, cat("unit is ", in_quotes(text),
-                                              "; allowed: ratio, %, tok, req, s, B, FLOP, J, W, "
-                                              "Hz, USD with prefixes, one over another"));
-  };
-  const std::size_t slash = text.find('/');
-  unit_size u = part(text.substr(0, slash));
-  if (slash == text.npos) return u;
-  const unit_size under = part(text.substr(slash + 1));
-  u.factor /= under.factor;
-  for (std::size_t i = 0; i < u.unit.power.size(); ++i) {
-    u.unit.power[i] = static_cast<signed char>(u.unit.power[i] - under.unit.power[i]);
+/// Words that people write for units, and for things that are counted.
+struct unit_word {
+  std::string_view text;
+  unit_size size;
+};
+constexpr unit_size bytes_size{1.0, {{0, 1}}}, flop_size{1.0, {{0, 0, 1}}},
+    token_size{1.0, {{0, 0, 0, 1}}}, request_size{1.0, {{0, 0, 0, 0, 1}}};
+constexpr unit_word unit_words[] = {
+    {"byte", bytes_size},      {"bytes", bytes_size},     {"bits", {0.125, {{0, 1}}}},
+    {"b", {0.125, {{0, 1}}}},  {"flop", flop_size},       {"flops", flop_size},
+    {"FLOPs", flop_size},      {"Flops", flop_size},      {"ops", flop_size},
+    {"tok", token_size},       {"token", token_size},     {"tokens", token_size},
+    {"toks", token_size},      {"req", request_size},     {"reqs", request_size},
+    {"request", request_size}, {"requests", request_size}};
+constexpr std::string_view counted_words[] = {
+    "",         "1",         "ratio", "fraction", "x",      "count",   "times",      "times faster",
+    "GPU",      "GPUs",      "gpu",   "gpus",     "device", "devices", "user",       "users",
+    "sequence", "sequences", "seq",   "seqs",     "layer",  "layers",  "launch",     "launches",
+    "kernel",   "kernels",   "block", "blocks",   "stream", "streams", "parameters", "params"};
+
+/// GB, byte, tokens, Mtok, GFLOPs: a symbol, or a word with a prefix.
+std::optional<unit_size> one_unit(std::string_view name) {
+  if (std::ranges::find(counted_words, name) != std::end(counted_words)) return unit_size{};
+  if (name == "%" || name == "percent") return unit_size{0.01, {}};
+  if (name.size() > 3 && name.ends_with("bps")) {  // Gbps
+    const auto rate = find_unit(cat(name.substr(0, name.size() - 3), "bit/s"));
+    if (rate) return *rate;
   }
-  return u;
+  const auto word = [](std::string_view text) -> const unit_word* {
+    const auto at = std::ranges::find(unit_words, text, &unit_word::text);
+    return at == std::end(unit_words) ? nullptr : &*at;
+  };
+  if (const unit_word* w = word(name)) return w->size;
+  if (const auto u = find_unit(name)) return *u;
+  constexpr std::string_view prefixes = "kKMGTP";
+  constexpr double factors[] = {1e3, 1e3, 1e6, 1e9, 1e12, 1e15};
+  const std::size_t at = name.empty() ? prefixes.npos : prefixes.find(name[0]);
+  if (at == prefixes.npos) return {};
+  const unit_word* w = word(name.substr(1));
+  if (w == nullptr) return {};
+  return unit_size{factors[at] * w->size.factor, w->size.unit};
+}
+
+/// Scale and dimensions of a unit: amounts, tokens and requests, counted things, or plain numbers:
+/// GB/s, FLOP/byte, tok/s/GPU.
+unit_size unit_of(const std::string& text) {
+  unit_size all;
+  if (const auto u = one_unit(text)) return *u;
+  bool under = false;
+  for (const std::string_view part : split(text, '/')) {
+    const auto u = one_unit(detail::without_blanks(part));
+    if (!u || (part.empty() && under)) {
+      throw error(error_code::unknown_name,
+                  cat("unit is ", in_quotes(text),
+                      "; allowed: ratio, %, tok, req, s, B, byte, FLOP, J, W, Hz, USD with "
+                      "prefixes, one over another: GB/s, FLOP/byte, tok/s"));
+    }
+    all.factor = under ? all.factor / u->factor : all.factor * u->factor;
+    for (std::size_t i = 0; i < all.unit.power.size(); ++i) {
+      const int power = under ? -u->unit.power[i] : u->unit.power[i];
+      all.unit.power[i] = static_cast<signed char>(all.unit.power[i] + power);
+    }
+    under = true;
+  }
+  return all;
+}
+
+/// Words before a number that make a claim an inequality.
+constexpr std::pair<std::string_view, pm::claim_relation> relation_words[] = {
+    {">=", pm::claim_relation::at_least},       {">", pm::claim_relation::at_least},
+    {"at least", pm::claim_relation::at_least}, {"more than", pm::claim_relation::at_least},
+    {"over", pm::claim_relation::at_least},     {"<=", pm::claim_relation::at_most},
+    {"<", pm::claim_relation::at_most},         {"at most", pm::claim_relation::at_most},
+    {"less than", pm::claim_relation::at_most}, {"up to", pm::claim_relation::at_most},
+    {"under", pm::claim_relation::at_most}};
+
+/// A number of a claim as it is printed, without a relation in front.
+struct printed_number {
+  double value = 0.0;
+  std::string text{};
+  std::optional<pm::claim_relation> relation{};
+};
+std::optional<printed_number> printed_in(const json& x) {
+  if (x.is_number()) return printed_number{x.get<double>(), cat(x.get<double>()), {}};
+  if (!x.is_string()) return {};
+  printed_number n;
+  std::string_view text = detail::without_blanks(x.get_ref<const std::string&>());
+  for (const auto& [word, relation] : relation_words) {
+    if (!text.starts_with(word)) continue;
+    n.relation = relation;
+    text = detail::without_blanks(text.substr(word.size()));
+    break;
+  }
+  std::string_view rest;
+  const auto value = parse_number(text, rest);
+  if (!value || !rest.empty()) return {};
+  n.value = *value;
+  n.text = std::string(text);
+  return n;
+}
+
+/// The relation of a claim: its key, or the words before its value.
+pm::claim_relation relation_of(const json& claim, const printed_number& n) {
+  const auto at = claim.find("relation");
+  if (at == claim.end()) return n.relation.value_or(pm::claim_relation::equal);
+  if (*at == "equal") return pm::claim_relation::equal;
+  if (*at == "at_least") return pm::claim_relation::at_least;
+  if (*at == "at_most") return pm::claim_relation::at_most;
+  throw error(error_code::unknown_name,
+              cat("relation is ", brief(*at), "; allowed: equal, at_least, at_most"));
 }
 
 pm::claimed_value claimed(const json& claim, const unit_size& unit) {
@@ -45,11 +132,11 @@ pm::claimed_value claimed(const json& claim, const unit_size& unit) {
   if (at == claim.end())
     throw error(code::missing_key, "value is missing; a claim states a number");
   const bool range = at->is_array() && at->size() == 2;
-  const json& low = range ? (*at)[0] : *at;
-  const json& high = range ? (*at)[1] : *at;
-  if (!low.is_number() || !high.is_number()) {
+  const auto low = printed_in(range ? (*at)[0] : *at), high = printed_in(range ? (*at)[1] : *at);
+  if (!low || !high) {
     throw error(code::wrong_type,
-                cat("value is ", brief(*at), "; allowed: a number, or an array of two, a range"));
+                cat("value is ", brief(*at),
+                    "; allowed: a number, an array of two, a range, or \">= 15\""));
   }
   int digits = 0;
   if (const auto d = claim.find("digits"); d != claim.end()) {
@@ -57,19 +144,24 @@ pm::claimed_value claimed(const json& claim, const unit_size& unit) {
       throw error(code::wrong_type, cat("digits is ", brief(*d), "; allowed: 1 to 15"));
     digits = d->get<int>();
   }
-  const auto printed = [](const json& x) { return cat(x.get<double>()); };
   pm::claimed_value c;
-  c.low = low.get<double>() * unit.factor;
-  c.high = high.get<double>() * unit.factor;
+  c.low = low->value * unit.factor;
+  c.high = high->value * unit.factor;
   if (c.low > c.high) throw error(error_code::inconsistent, "value begins above its end");
-  c.half_digit_low = pm::half_digit(printed(low), digits) * unit.factor;
-  c.half_digit_high = pm::half_digit(printed(high), digits) * unit.factor;
+  c.half_digit_low = pm::half_digit(low->text, digits) * unit.factor;
+  c.half_digit_high = pm::half_digit(high->text, digits) * unit.factor;
+  c.few_digits = digits > 0;
+  c.relation = relation_of(claim, *low);
+  if (range && c.relation != pm::claim_relation::equal)
+    throw error(error_code::inconsistent, "a range has no relation; allowed: one number");
   return c;
 }
 
 /// The unit of a claim may omit the tokens and requests that a result counts.
 void check_unit(const law_value& a, const unit_size& u, const std::string& text) {
   constexpr std::size_t token = 3, request = 4;
+  // TFLOPs are FLOP, and FLOP/s where the result is a rate.
+  if (text.ends_with("FLOPs") && a.unit == pm::exponents_of<pm::flop_rate<>>()) return;
   for (std::size_t i = 0; i < a.unit.power.size(); ++i) {
     if (i == token || i == request || a.unit.power[i] == u.unit.power[i]) continue;
     throw error(error_code::inconsistent,
@@ -78,15 +170,24 @@ void check_unit(const law_value& a, const unit_size& u, const std::string& text)
   }
 }
 
-/// Operands in L2 are faster than DRAM: an input that a claim about a kernel has to state.
-std::string unstated_input(const query& asked, const json& question, const law_value& a) {
-  if (asked.find("weight_copies") == nullptr || question.contains("weight_copies")) return {};
-  if (a.limiter != pm::limiter::memory || !question.contains("accelerator")) return {};
-  const auto chip = named_accelerator(question["accelerator"].get_ref<const std::string&>());
-  if (!chip->l2.capacity.is_stated() || a.bytes > chip->l2.capacity.value()) return {};
-  return cat("weight_copies: the operands ( ", pm::to_string(a.bytes * pm::byte), ") fit the L2 (",
-             pm::to_string(chip->l2.capacity.quantity()),
-             "; a benchmark that repeats one call finds them there, and does not wait for DRAM");
+/// Operands in L2 are faster than DRAM: whether a call that a benchmark repeats, and finds them
+/// there, may take as long as a claim that is below the bound of a cold cache.
+bool is_possible_when_warm(const checked_claim& c, const query& asked,
+                           const given_profile* profile) {
+  if (asked.find("weight_copies") == nullptr || c.question.contains("weight_copies")) return false;
+  if (c.law.limiter != pm::limiter::memory || !(c.law.bytes > 0.0) || c.claim.contains("over") ||
+      c.claim.contains("minus") || c.question.value("mode", "bound") != "bound")
+    return false;
+  json warm = c.question;
+  warm["weight_copies"] = 1;
+  const double bound = answer_to(c.claim, warm, profile).value;
+  return bound < c.law.value && c.said.high >= bound;
+}
+std::string warm_text(const checked_claim& c) {
+  return cat("weight_copies: a warm L2 cache (the operands, ",
+             pm::to_string(c.law.bytes * pm::byte),
+             ", fit the L2, where a benchmark that repeats one call finds them); weight_copies 1 "
+             "judges it so, 0 by DRAM");
 }
 
 std::string amount_of(double x, const unit_size& u, const std::string& text) {
@@ -95,8 +196,19 @@ std::string amount_of(double x, const unit_size& u, const std::string& text) {
 
 std::string reason_of(pm::verdict v, const query& asked, const law_value& a, const unit_size& u,
                       const std::string& unit) {
-  const std::string law = cat(asked.name, " gives ", amount_of(a.value, u, unit), " for ", a.key);
   if (!a.feasible) return a.reason;
+  if (a.predicted) {
+    const pm::prediction_range& p = *a.predicted;
+    std::string s =
+        cat(asked.name, " predicts ", amount_of(a.value, u, unit), " for ", a.key,
+            " (80 %: ", amount_of(p.low, u, ""), " to ", amount_of(p.high, u, unit), ")");
+    if (p.least) s += cat("; the bound is ", amount_of(*p.least, u, unit));
+    if (p.most) s += cat("; at most ", amount_of(*p.most, u, unit));
+    return s;
+  }
+  const std::string law = cat(asked.name, " gives ", amount_of(a.value, u, unit), " for ", a.key);
+  if (a.kind == pm::result_kind::at_least && a.bound && *a.bound != a.value)
+    return cat(law, "; nothing is quicker than ", amount_of(*a.bound, u, unit));
   if (v == pm::verdict::impossible || v == pm::verdict::possible) {
     return cat(law, ", which nothing ",
                a.kind == pm::result_kind::at_least ? "is quicker than" : "exceeds");
@@ -113,22 +225,68 @@ bool is_claim(const json& object) {
 
 namespace {
 
+/// Verdict in bound mode: a number that the law gives, else by the bound.
+pm::verdict verdict_by_law(const checked_claim& c) {
+  const auto by = [&c](double x) { return pm::verdict_of(c.said, x, c.law.kind, c.law.feasible); };
+  const pm::verdict found = by(c.law.value);
+  if (!c.law.bound || (found != pm::verdict::impossible && found != pm::verdict::possible))
+    return found;
+  return by(*c.law.bound);
+}
+
+/// Bound of a rate of a service, which a prediction does not carry.
+void add_bound_of_rate(checked_claim& c, const given_profile* profile) {
+  pm::prediction_range& p = *c.law.predicted;
+  const std::string_view key = c.law.key;
+  if (p.most || p.least || (key != "requests_per_s" && key != "output_tokens_per_s")) return;
+  json question = c.question;
+  question["mode"] = "bound";
+  const law_value bound = answer_to(c.claim, question, profile);
+  if (bound.feasible) p.most = std::max(bound.value, p.value);
+}
+
+/// Verdict on a figure of a service that the law calls overloaded. Engines batch prefills, which
+/// the queue of a bound does not: only one engine step is a bound. A prediction says unusual.
+std::string judge_overload(checked_claim& c, const unit_size& u, const std::string& unit) {
+  const bool is_bound = c.question.value("mode", "bound") == "bound";
+  const bool beyond = c.law.bound && c.said.high < *c.law.bound;
+  c.found = beyond     ? pm::verdict::impossible
+            : is_bound ? pm::verdict::possible
+                       : pm::verdict::unusual;
+  if (c.law.bound) {
+    c.law.feasible = true;
+    c.law.value = *c.law.bound;
+    return cat("nothing is quicker than ", amount_of(*c.law.bound, u, unit), " for ", c.law.key,
+               "; ", c.law.reason);
+  }
+  return c.law.reason;
+}
+
 /// The verdict and its reason in words.
-std::string judge(checked_claim& c, const unit_size& u, const std::string& unit) {
+std::string judge(checked_claim& c, const unit_size& u, const std::string& unit,
+                  const given_profile* profile) {
   const query& asked = quantity_of(c.claim);
-  c.found = pm::verdict_of(c.said, c.law.value, c.law.kind, c.law.feasible);
-  if (c.found == pm::verdict::impossible && c.law.feasible) {
-    if (std::string needed = unstated_input(asked, c.question, c.law); !needed.empty()) {
-      c.found = pm::verdict::needs;
-      return needed;
-    }
+  if (c.law.predicted && c.law.feasible) {
+    add_bound_of_rate(c, profile);
+    c.found = pm::verdict_of_measurement(c.said, *c.law.predicted);
+    return reason_of(c.found, asked, c.law, u, unit);
+  }
+  if (c.law.overloaded) return judge_overload(c, u, unit);
+  c.found = verdict_by_law(c);
+  if (c.found == pm::verdict::impossible && c.law.feasible &&
+      is_possible_when_warm(c, asked, profile)) {
+    c.found = pm::verdict::needs;
+    return warm_text(c);
   }
   return reason_of(c.found, asked, c.law, u, unit);
 }
 void add_errors(json& out, checked_claim& c, const earlier_claims* before,
                 const given_profile* profile) {
   constexpr std::size_t most = 4;
-  std::vector<std::string> misprints = likely_errors_of(c, before, profile);
+  std::vector<std::string> misprints;
+  // An inequality is explained by any number on its side, so that none explains it.
+  if (c.said.relation == pm::claim_relation::equal)
+    misprints = likely_errors_of(c, before, profile);
   if (misprints.size() > most) misprints.resize(most);
   if (!misprints.empty()) out["slip"] = misprints.front();
   if (misprints.size() > 1)
@@ -138,7 +296,43 @@ void add_errors(json& out, checked_claim& c, const earlier_claims* before,
   if (!c.needed.empty()) out["would_take"] = c.needed;
 }
 
+/// The text of a number in the JSON of a claim, at the key `value`; "" where it is none. JSON
+/// readers lose its last zeros: 2.00 has three digits.
+std::vector<std::string> printed_values(std::string_view line) {
+  const std::size_t key = line.find("\"value\"");
+  if (key == line.npos || line.find("\"value\"", key + 1) != line.npos) return {};
+  const std::size_t colon = line.find_first_not_of(" \t", key + 7);
+  if (colon == line.npos || line[colon] != ':') return {};
+  std::size_t at = line.find_first_not_of(" \t[", colon + 1);
+  std::vector<std::string> all;
+  while (at != line.npos && all.size() < 2) {
+    const std::size_t end = line.find_first_not_of("0123456789+-.eE", at);
+    if (end == at || end == line.npos) break;
+    all.emplace_back(line.substr(at, end - at));
+    const std::size_t next = line.find_first_not_of(" \t", end);
+    if (next == line.npos || line[next] != ',') break;
+    at = line.find_first_not_of(" \t", next + 1);
+  }
+  return all;
+}
+
 }  // namespace
+
+void keep_digits(json& claim, std::string_view line) {
+  const auto at = claim.is_object() ? claim.find("value") : claim.end();
+  if (at == claim.end()) return;
+  const std::vector<std::string> printed = printed_values(line);
+  const auto keep = [&](json& x, std::size_t i) {
+    if (!x.is_number() || i >= printed.size()) return;
+    const auto n = printed_in(json(printed[i]));
+    if (n && n->value == x.get<double>()) x = printed[i];
+  };
+  if (at->is_array()) {
+    for (std::size_t i = 0; i < at->size(); ++i) keep((*at)[i], i);
+  } else {
+    keep(*at, 0);
+  }
+}
 
 json audit_json(const json& claim, const given_profile* profile, earlier_claims* before) {
   if (!claim.is_object()) throw error(code::malformed_request, "a claim is a JSON object");
@@ -158,11 +352,17 @@ json audit_json(const json& claim, const given_profile* profile, earlier_claims*
     return out;
   }
   check_unit(c.law, u, unit);
-  const std::string reason = judge(c, u, unit);
+  const std::string reason = judge(c, u, unit, profile);
   out["verdict"] = pm::name_of(c.found);
   out["key"] = c.law.key;
   out["value"] = number_json("value", c.law.value / u.factor);
   if (!unit.empty()) out["unit"] = unit;
+  if (const auto& p = c.law.predicted; p && c.law.feasible) {
+    out["interval_80"] = {number_json("low", p->low / u.factor),
+                          number_json("high", p->high / u.factor)};
+    if (p->least) out["bound"] = number_json("bound", *p->least / u.factor);
+    if (p->most) out["bound"] = number_json("bound", *p->most / u.factor);
+  }
   out["reason"] = reason;
   if (c.found == pm::verdict::wrong || c.found == pm::verdict::impossible)
     add_errors(out, c, before, profile);
@@ -195,7 +395,8 @@ json claim_from_command_line(const std::vector<std::string>& words) {
     const key* k = asked.find_spelled(said);
     const std::string name = k == nullptr ? said : k->name;
     const bool words_only = k == nullptr && name != "value" && name != "digits";
-    claim[name] = words_only ? json(text) : from_command_line(k, text, cat("--", said));
+    const bool printed = k == nullptr && name == "value" && printed_in(json(text));
+    claim[name] = words_only || printed ? json(text) : from_command_line(k, text, cat("--", said));
   }
   return claim;
 }
@@ -203,7 +404,14 @@ json claim_from_command_line(const std::vector<std::string>& words) {
 std::string audit_text(const json& claim, const json& found) {
   std::string s =
       cat(found["verdict"].get<std::string>(), ": ", found["reason"].get<std::string>());
-  if (claim.contains("value")) s += cat("; claimed ", write_json(claim["value"]));
+  if (const auto v = claim.find("value"); v != claim.end()) {
+    const auto relation = claim.find("relation");
+    const char* words = relation == claim.end()   ? ""
+                        : *relation == "at_least" ? "at least "
+                        : *relation == "at_most"  ? "at most "
+                                                  : "";
+    s += cat("; claimed ", words, v->is_string() ? v->get<std::string>() : write_json(*v));
+  }
   if (const std::string unit = claim.value("unit", ""); !unit.empty()) s += cat(" ", unit);
   s += "\n";
   if (found.contains("slip")) s += cat("  as if: ", found["slip"].get<std::string>(), "\n");

@@ -10,6 +10,8 @@ namespace napkin {
 
 /// Whether a line of a batch is a claim: its query is audit.
 bool is_claim(const json& object);
+/// Replaces the numbers of a claim's value by their text in its line: 2.00 has three digits.
+void keep_digits(json& claim, std::string_view line);
 /// The verdict on a claim: `quantity`, `key`, `value`, `unit`, and the keys of the named query, at
 /// top level or in `conditions`. In a list of claims the verdict uses the earlier claims, and the
 /// claim is appended. docs/laws/audit.md.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "infeasible.hpp"
+
 namespace napkin {
 
 namespace {
@@ -10,8 +12,8 @@ namespace pm = perfmodel;
 
 /// Keys that describe a claim and are not inputs of its query.
 constexpr std::string_view claim_keys[] = {
-    "query",  "id",   "statement", "source", "quantity",   "key",      "value",        "unit",
-    "digits", "over", "minus",     "mode",   "conditions", "expected", "expected_slip"};
+    "query",  "id",   "statement", "source", "quantity",   "key",      "value",         "unit",
+    "digits", "over", "minus",     "mode",   "conditions", "expected", "expected_slip", "relation"};
 
 /// Results that are bounds although no query of a machine returns them.
 struct bounded_key {
@@ -30,6 +32,7 @@ constexpr bounded_key bounded_keys[] = {
     {"littles_law", "accesses_per_s", pm::result_kind::at_most},
     {"serving", "ttft_s", pm::result_kind::at_least},
     {"serving", "itl_s", pm::result_kind::at_least},
+    {"serving", "e2e_s", pm::result_kind::at_least},
 };
 
 pm::result_kind kind_of(const query& asked, const outcome<>& answer, std::string_view key) {
@@ -75,6 +78,87 @@ json question_of(const json& claim) {
 
 namespace {
 
+const result<double>* result_named(const outcome<>& of, std::string_view key) {
+  const auto at = std::ranges::find_if(of.results, [&](const auto& r) { return key == r.key; });
+  return at == of.results.end() ? nullptr : &*at;
+}
+double value_of(const outcome<>& of, std::string_view key) {
+  const result<double>* r = result_named(of, key);
+  return r == nullptr ? 0.0 : r->value;
+}
+std::optional<double> bound_named(const calibrated_note& note, std::string_view key) {
+  for (const auto& b : note.bounds) {
+    if (key == b.key) return b.value;
+  }
+  return {};
+}
+
+/// Ends of an interval over its prediction.
+struct relative_range {
+  double low = 1.0, high = 1.0;
+};
+relative_range relative(const pm::time_range& r, double value) {
+  return {r.low.value() / value, r.high.value() / value};
+}
+/// Interval of a whole request: that of its first token, and of its other tokens.
+relative_range whole_request(const outcome<>& of, const relative_range& first,
+                             const relative_range& token) {
+  const double e2e = value_of(of, "e2e_s"), ttft = value_of(of, "ttft_s");
+  const double share = e2e > 0.0 ? std::clamp(ttft / e2e, 0.0, 1.0) : 0.0;
+  return {share * first.low + (1.0 - share) * token.low,
+          share * first.high + (1.0 - share) * token.high};
+}
+
+/// Prediction of a calibrated result, where it has an interval. Rates have that of the time that
+/// they are the reciprocal of; percentiles that of their mean, and no bound.
+std::optional<pm::prediction_range> prediction_of(const outcome<>& of, const result<double>& r) {
+  if (!of.calibrated || !(r.value > 0.0)) return {};
+  const calibrated_note& note = *of.calibrated;
+  const std::string_view key = r.key;
+  const double time = std::max(value_of(of, "time_s"), value_of(of, "itl_s"));
+  if (!(time > 0.0)) return {};
+  const relative_range token = relative(note.range, time);
+  const auto scaled = [&](const relative_range& x) {
+    return pm::prediction_range{r.value, r.value * x.low, r.value * x.high};
+  };
+  if (key == "time_s" || key == "itl_s") {
+    pm::prediction_range p = scaled(token);
+    p.least = bound_named(note, "bound_time_s");
+    return p;
+  }
+  const bool rate = key.ends_with("_per_s");
+  if (!note.first_token) {
+    if (!rate) return {};
+    pm::prediction_range p = scaled({1.0 / token.high, 1.0 / token.low});
+    if (const auto least = bound_named(note, "bound_time_s"); least && *least > 0.0)
+      p.most = r.value * time / *least;
+    return p;
+  }
+  const relative_range first = relative(*note.first_token, value_of(of, "ttft_s"));
+  const relative_range whole = whole_request(of, first, token);
+  if (key.starts_with("ttft_")) {
+    pm::prediction_range p = scaled(first);
+    if (key == "ttft_s") p.least = bound_named(note, "bound_ttft_s");
+    return p;
+  }
+  if (key.starts_with("itl_")) return scaled(token);
+  if (key.starts_with("e2e_")) {
+    pm::prediction_range p = scaled(whole);
+    if (key == "e2e_s") p.least = bound_named(note, "bound_e2e_s");
+    return p;
+  }
+  if (key == "requests_per_s" || key == "output_tokens_per_s")
+    return scaled({1.0 / whole.high, 1.0 / whole.low});
+  return {};
+}
+
+/// Least time of a result of a service at bounds: what one engine step cannot beat.
+std::optional<double> least_of(const outcome<>& of, std::string_view key) {
+  if (key == "itl_s") return of.least_itl;
+  if (key == "ttft_s") return of.least_ttft;
+  return key == "e2e_s" ? of.least_e2e : std::nullopt;
+}
+
 law_value pick(const query& asked, const outcome<>& answer, const std::string& wanted) {
   law_value a;
   a.feasible = !answer.has_feasibility || answer.feasible;
@@ -83,6 +167,7 @@ law_value pick(const query& asked, const outcome<>& answer, const std::string& w
   for (const auto& r : answer.results) {
     if (std::string_view(r.key) == "bytes") a.bytes = r.value;
   }
+  a.overloaded = is_overloaded(answer);
   if (wanted == "feasible") {
     a.value = a.feasible ? 1.0 : 0.0;
     a.feasible = true;
@@ -105,6 +190,8 @@ law_value pick(const query& asked, const outcome<>& answer, const std::string& w
   a.unit = found->unit;
   a.key = found->key;
   a.kind = kind_of(asked, answer, found->key);
+  if (a.kind == pm::result_kind::at_least) a.bound = least_of(answer, a.key);
+  a.predicted = prediction_of(answer, *found);
   return a;
 }
 
@@ -132,6 +219,8 @@ law_value answer_to(const json& claim, const json& question, const given_profile
     }
     const law_value b = one_result(*at, question_of(*at), profile);
     a.kind = pm::result_kind::exact;
+    a.bound.reset();
+    a.predicted.reset();
     if (std::string_view(how) == "minus") {
       a.value -= b.value;
       continue;

@@ -14,9 +14,14 @@ struct law_value {
   perfmodel::unit_exponents unit{};
   perfmodel::result_kind kind = perfmodel::result_kind::exact;
   bool feasible = true;
+  bool overloaded = false;  ///< infeasible for its arrival rate
   std::string key{}, reason{};
   perfmodel::limiter limiter = perfmodel::limiter::none;
   double bytes = 0.0;
+  /// Bound of the result, where it is not the result itself: of a service, one engine step.
+  std::optional<double> bound{};
+  /// Prediction with its interval, in calibrated mode.
+  std::optional<perfmodel::prediction_range> predicted{};
 };
 
 /// Whether a key describes the claim and is not an input of its query.

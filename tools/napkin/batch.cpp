@@ -59,7 +59,10 @@ json evaluate_line(const std::string& line, bool too_long, json& object,
   }
   read_json(line, object);
   object = with_key_names(std::move(object));
-  if (what == batch_of::claims || is_claim(object)) return audit_json(object, profile, &before);
+  if (what == batch_of::claims || is_claim(object)) {
+    keep_digits(object, line);
+    return audit_json(object, profile, &before);
+  }
   if (asks_sensitivity(object)) return sensitivity_json(object, profile);
   return outcome_json(evaluate(query_of(object), object, profile), object);
 }

@@ -8,6 +8,7 @@
 
 #include "audit.hpp"
 #include "batch.hpp"
+#include "bench_report.hpp"
 #include "calibrate.hpp"
 #include "command_line.hpp"
 #include "help.hpp"
@@ -459,6 +460,14 @@ class calibrate_command {
   napkin::calibrate_request r_{};
 };
 
+/// The option --runs, for the help: run_reports reads it.
+void add_runs_help(CLI::App& to, const char* what) {
+  to.add_option_function<std::string>(
+        "--runs", [](const std::string&) {},
+        napkin::cat(what, ": files; the service by the options of `napkin simulate`"))
+      ->type_name("");
+}
+
 /// `napkin audit`: claims on stdin, or one as --key value.
 class audit_command {
  public:
@@ -468,6 +477,7 @@ class audit_command {
                                     "one as --quantity, --value, --unit and its keys")) {
     command_->allow_extras();
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+    add_runs_help(*command_, "checks of whole benchmark reports (vLLM, SGLang, guidellm)");
   }
   bool parsed() const { return command_->parsed(); }
   int run() const {
@@ -589,6 +599,8 @@ struct commands {
     if (said.mention("sensitivity"))
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
     simulated.add_options(*app.get_subcommand("simulate"));
+    add_runs_help(*app.get_subcommand("diagnose"),
+                  "a measured service against its prediction (vLLM, SGLang, guidellm)");
     for (CLI::App* c :
          {app.get_subcommand(napkin::plan_keys().name), app.get_subcommand("serving")})
       c->add_flag("--check", plans.check, "simulate as well, and compare")->disable_flag_override();
@@ -672,8 +684,26 @@ struct commands {
   }
 };
 
+/// `napkin audit --runs` and `napkin diagnose --runs`; other options are those of a service.
+int run_reports(bool audits, const std::vector<std::string>& words) {
+  const napkin::runs_request r = napkin::runs_from_command_line(words);
+  const json found = audits ? napkin::audit_runs_json(r) : napkin::diagnose_runs_json(r);
+  if (r.as_json) {
+    print(found);
+  } else {
+    std::cout << (audits ? napkin::audit_runs_text(found) : napkin::diagnose_runs_text(found));
+  }
+  std::cout.flush();
+  return std::cout ? success : fail("cannot write the result");
+}
+
 int run(int argc, char** argv) {
   const napkin::words said(napkin::normalised(argc, argv), argc, argv);
+  if (said.at(1) == "audit" || said.at(1) == "diagnose") {
+    const std::vector<std::string> words(said.all().begin() + 2, said.all().end());
+    const bool helps = std::find(words.begin(), words.end(), "--help") != words.end();
+    if (napkin::has_runs(words) && !helps) return run_reports(said.at(1) == "audit", words);
+  }
   commands all(said);
   all.check(said);
   int status = success;

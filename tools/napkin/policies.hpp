@@ -13,7 +13,29 @@ namespace napkin {
 /// The two modes: data sheets of kernels and links, or a perfmodel::basic_calibrated.
 struct bound_mode : perfmodel::datasheet, perfmodel::full_link {
   using hooks = perfmodel::policy_hooks<bound_mode>;
+  double weight_copies = 0.0;  ///< buffers that a benchmark reads in turn; 0: cold cache
 };
+
+/// The accelerator of the bound of a call that a benchmark repeats, with a working set W of all its
+/// buffers: of a working set that stays, L2 of capacity C serves at most the share C / W, and DRAM
+/// the rest; all of it is not faster than L2 bandwidth, where that is stated. From W = 2 C on the
+/// cache is cold. *Source*: a cache of C holds no more than C; 2 C as in the published benchmarks,
+/// where KV caches under twice the L2 may be read from it.
+template <perfmodel::Scalar T>
+perfmodel::basic_accelerator<T> with_warm_cache(perfmodel::basic_accelerator<T> a,
+                                                const perfmodel::bytes<T>& working_set) {
+  using perfmodel::mid;
+  if (!a.l2.capacity.is_stated() || !(mid(working_set.value()) > 0.0)) return a;
+  const T held = a.l2.capacity.quantity() / working_set;
+  if (!(mid(held) > 0.5)) return a;
+  constexpr double none = 1e6;  // of a working set that fits, DRAM is no limit
+  const T factor = mid(held) < 1.0 - 1.0 / none ? T(T(1.0) / (T(1.0) - held)) : T(none);
+  perfmodel::bandwidth<T> most = factor * a.dram.bandwidth.quantity();
+  if (a.l2.bandwidth.is_stated() && mid(a.l2.bandwidth.quantity().value()) < mid(most.value()))
+    most = a.l2.bandwidth.quantity();
+  if (mid(most.value()) > mid(a.dram.bandwidth.quantity().value())) a.dram.bandwidth = most;
+  return a;
+}
 
 /// A calibration over T. `weight_copies` as in perfmodel::replaying. `over(spec, prefix, source)`
 /// gives a spec over T.

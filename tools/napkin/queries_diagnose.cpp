@@ -1,6 +1,7 @@
 // Bottleneck of a measured engine step.
 #include <algorithm>
 #include <array>
+#include <perfmodel/explain/predict.hpp>
 #include <perfmodel/tools/diagnose/diagnose.hpp>
 
 #include "deployments.hpp"
@@ -132,11 +133,45 @@ outcome<> outcome_of(const pm::diagnosis& d) {
   return out;
 }
 
-outcome<> diagnose_outcome(const request& r, const calibration*) {
+/// The calibrated step with its interval and profile.
+outcome<> predicted_outcome(inputs<double>& in, const pm::deployment& d, const pm::iteration& i,
+                            const calibration& c, const pm::estimate& e) {
+  outcome<> out, bound;
+  out.add("time_s", "time", e.time);
+  out.explain(e);
+  out.sums = pm::all_reduce_kind_of(d, i, calibration_over(c, in));
+  bound.add("time_s", "time", pm::step_bound(d, i).time);
+  note_calibration(out, bound, c, profile_part::all);
+  return out;
+}
+
+outcome<> diagnose_outcome(const request& r, const calibration* c) {
   inputs<double> in(r);
   pm::deployment d = deployment_of(in);
   d.serving_engine = *pm::find_engine(in.text("engine"));
-  return outcome_of(pm::diagnose(d, iteration_of(in), measured_in(in)));
+  const pm::iteration i = iteration_of(in);
+  const pm::measured_step m = measured_in(in);
+  if (c == nullptr) return outcome_of(pm::diagnose(d, i, m));
+  const pm::estimate e = pm::step(d, i, calibration_over(*c, in));
+  if (!e.feasible) return outcome_of(pm::diagnose(d, i, m));
+  outcome<> predicted = predicted_outcome(in, d, i, *c, e);
+  const pm::time_range& range = predicted.calibrated->range;
+  outcome<> out = outcome_of(
+      pm::diagnose(d, i, m, 5.0 * pm::us, {}, pm::step_prediction{e, range.low, range.high}));
+  for (const auto& t : e.terms)
+    out.facts["predicted_terms"][t.name] = number_json(t.name, t.time.value());
+  out.add("predicted_time_s", "predicted time of the step", e.time);
+  const auto text = [](const pm::duration<>& t) { return pm::to_string(t, 4); };
+  out.conclusion = cat("Measured ", text(m.time), ", predicted ", text(e.time),
+                       " (80 %: ", text(range.low), " to ", text(range.high), "): ",
+                       m.time > range.high  ? "slower than expected"
+                       : m.time < range.low ? "faster than expected"
+                                            : "as expected",
+                       ".\n");
+  out.facts["measured_over_predicted"] = number_json("time_s", m.time / e.time);
+  out.calibrated = std::move(predicted.calibrated);
+  out.calibrated->bounds.clear();
+  return out;
 }
 
 explanation no_diagnose_derivation(const request&, const calibration*) {
@@ -157,7 +192,7 @@ query diagnose_query() {
   std::erase_if(q.keys,
                 [](const key& k) { return std::string_view(k.name) == measured_key().name; });
   for (key& k : measured_keys()) q.keys.push_back(std::move(k));
-  q.part = profile_part::none;
+  q.part = profile_part::all;
   q.answer = diagnose_outcome;
   q.explain = no_diagnose_derivation;
   return q;

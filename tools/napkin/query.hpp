@@ -106,7 +106,10 @@ query declare() {
   }
   q.answer = [](const request& r, const calibration* c) {
     inputs<double> in(r);
-    const outcome<> bound = Q::run(in, bound_mode{});
+    bound_mode sheets;
+    if (c != nullptr && in.asked().find("weight_copies") != nullptr && !in.has("weight_copies"))
+      sheets.weight_copies = benchmark_buffers(in);
+    const outcome<> bound = Q::run(in, sheets);
     outcome<> answer = bound;
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {

@@ -137,27 +137,6 @@ void add_csv(std::vector<read_run>& runs, std::string_view text, const std::stri
 
 // --- benchmark files of engines ----------------------------------------------------------
 
-/// Python writes infinite and undefined numbers as text that JSON does not have.
-std::string without_infinities(std::string_view text) {
-  std::string out;
-  bool quoted = false;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
-    const std::string_view rest = text.substr(i);
-    const auto word = [&](std::string_view w) { return !quoted && rest.starts_with(w); };
-    if (word("Infinity")) {
-      out += "\"inf\"";
-      i += 7;
-    } else if (word("NaN")) {
-      out += "null";
-      i += 2;
-    } else {
-      out += text[i];
-    }
-  }
-  return out;
-}
-
 bool has_number(const json_field& f, std::string_view key) {
   return f.has(key) && f[key].raw().is_number();
 }
@@ -244,6 +223,26 @@ void add_json(std::vector<read_run>& runs, std::string_view text, const std::str
 }
 
 }  // namespace
+
+std::string without_infinities(std::string_view text) {
+  std::string out;
+  bool quoted = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '"' && (i == 0 || text[i - 1] != '\\')) quoted = !quoted;
+    const std::string_view rest = text.substr(i);
+    const auto word = [&](std::string_view w) { return !quoted && rest.starts_with(w); };
+    if (word("Infinity")) {
+      out += "\"inf\"";
+      i += 7;
+    } else if (word("NaN")) {
+      out += "null";
+      i += 2;
+    } else {
+      out += text[i];
+    }
+  }
+  return out;
+}
 
 std::vector<key> run_keys() {
   std::vector<key> out;

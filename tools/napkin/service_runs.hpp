@@ -12,6 +12,10 @@ namespace napkin {
 /// Keys of `serving` that a run may have: as a column, or for all runs on the command line.
 std::vector<key> run_keys();
 
+/// Python writes infinite and undefined numbers as words that JSON does not have: Infinity becomes
+/// "inf", NaN null.
+std::string without_infinities(std::string_view text);
+
 /// A run and its location: "mine.csv:3".
 struct read_run {
   perfmodel::service_run run{};

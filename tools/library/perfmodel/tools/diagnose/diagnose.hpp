@@ -41,16 +41,25 @@ struct diagnosis_thresholds {
   }
 };
 
+/// Calibrated prediction of a step, with its 80 % interval.
+struct step_prediction {
+  estimate value{};
+  duration<> low{}, high{};
+};
+
 namespace detail {
 
 /// Collects the findings of one measured step.
 class diagnostician {
  public:
   diagnostician(const deployment& d, const iteration& i, const measured_step& m,
-                const duration<>& cpu, const diagnosis_thresholds& limits)
-      : m_(m), limits_(limits), demand_(demand_of_step(d, i)) {
+                const duration<>& cpu, const diagnosis_thresholds& limits,
+                const std::optional<step_prediction>& predicted)
+      : m_(m), limits_(limits), predicted_(predicted), demand_(demand_of_step(d, i)) {
     out_.bound = step_bound(d, i);
     out_.stage = decode_stage_of(d, i, cpu);
+    launch_time_ = demand_.launches * cpu;
+    if (d.device.l2.capacity.is_stated()) l2_ = d.device.l2.capacity.quantity();
     expected_ = demand_.weights + demand_.cache;
     const bytes<> moved = m.dram ? *m.dram * m.time : expected_;
     const flops<> done = m.achieved ? *m.achieved * m.time : demand_.matrix_flop;
@@ -64,6 +73,8 @@ class diagnostician {
 
   diagnosis result() {
     if (m_.time < out_.bound.time * (1.0 - 1e-9)) impossible();
+    contradictions();
+    expected();
     host_and_input();
     links();
     memory_of_the_trace();
@@ -82,6 +93,106 @@ class diagnostician {
     add(bottleneck::measurement, 1.0,
         to_string(m_.time, 3) + " is below the bound of " + to_string(out_.bound.time, 3) +
             ", which no hardware can beat");
+  }
+
+  void contradict(const std::string& evidence) { add(bottleneck::contradiction, 1.0, evidence); }
+
+  /// Measurements that cannot hold together, or that no step of the model has. The most DRAM bytes
+  /// of a step are those of the worst kernels: weights dequantised to memory, keys and values
+  /// repeated for each query head, every intermediate written and read.
+  void contradictions() {
+    constexpr double slack = 1.02, overlap = 0.05;
+    if (m_.dram) {
+      const bytes<> moved = *m_.dram * m_.time;
+      const bytes<> intermediates = bytes<>::from_value(demand_.matrix_flop.value() / 16.0);
+      const bytes<> most = 2.0 * demand_.weights + 32.0 * demand_.cache + intermediates;
+      if (moved > most) {
+        contradict(to_string(moved, 3) + " from DRAM in the step, where the model has " +
+                   to_string(expected_, 3) + " and unfused kernels at most " + to_string(most, 3));
+      } else if (moved + l2_ < 0.5 * expected_) {
+        contradict(to_string(moved, 3) + " from DRAM in the step, where the model has " +
+                   to_string(expected_, 3) + " of weights and KV cache to read");
+      }
+      if (out_.dram_share > slack)
+        contradict("DRAM at " + percent(out_.dram_share) + " of its peak");
+    }
+    if (m_.achieved && out_.compute_share > slack)
+      contradict("GEMMs at " + percent(out_.compute_share) + " of the peak");
+    const trace_shares& s = m_.shares;
+    const auto sum = [](std::initializer_list<std::optional<double>> all) {
+      double x = 0.0;
+      for (const auto& share : all) x += share.value_or(0.0);
+      return x;
+    };
+    const double kernels = sum({s.gemm, s.attention, s.elementwise, s.sampling});
+    const double gaps = m_.launch_gaps ? double(*m_.launch_gaps / m_.time) : 0.0;
+    const double idle = sum({s.input, s.host}) + (std::max)(gaps, s.launch.value_or(0.0));
+    const double all = kernels + idle + sum({s.communication, s.waiting, s.allocation});
+    if (gaps > 1.0 + overlap)
+      contradict("gaps of " + to_string(*m_.launch_gaps, 3) + " in a step of " +
+                 to_string(m_.time, 3));
+    else if (all > 1.0 + overlap)
+      contradict("shares of the time add up to " + percent(all));
+    if (!m_.gpu_busy) return;
+    if (kernels > *m_.gpu_busy + overlap)
+      contradict("kernels take " + percent(kernels) + " of the time, and one runs for " +
+                 percent(*m_.gpu_busy));
+    if (gaps + *m_.gpu_busy > 1.0 + overlap)
+      contradict("no kernel runs for " + percent(gaps) + " of the time, and one runs for " +
+                 percent(*m_.gpu_busy));
+  }
+
+  /// The largest terms of the prediction: "weights 43 %, communication 19 %, cache 12 %".
+  std::string largest_terms() const {
+    std::vector<std::pair<double, std::string>> all;
+    for (const auto& t : predicted_->value.terms)
+      all.emplace_back(t.time / predicted_->value.time, t.name);
+    std::ranges::stable_sort(all, [](const auto& a, const auto& b) { return a.first > b.first; });
+    std::string s;
+    for (std::size_t i = 0; i < (std::min)(all.size(), std::size_t{3}); ++i)
+      s += (i == 0 ? "" : ", ") + all[i].second + " " + percent(all[i].first);
+    return s;
+  }
+
+  /// A step within the interval of its prediction is as expected. One above it has the difference
+  /// to explain, which a trace names; without a trace it is launches, and then the host.
+  void expected() {
+    if (!predicted_ || m_.time < out_.bound.time) return;
+    const std::string interval = "predicted " + to_string(predicted_->value.time, 4) +
+                                 " (80 %: " + to_string(predicted_->low, 3) + " to " +
+                                 to_string(predicted_->high, 3) + ")";
+    const bool faster = m_.time < predicted_->low;
+    if (faster && has_trace()) return;  // counters say how
+    if (m_.time <= predicted_->high) {
+      add(bottleneck::as_expected, 1.0,
+          to_string(m_.time, 4) + (faster ? " is faster than " : " is within the ") + interval +
+              "; largest terms: " + largest_terms());
+      return;
+    }
+    if (has_trace()) return;
+    const duration<> excess = m_.time - predicted_->value.time;
+    const double share = excess / m_.time;
+    const std::string more = to_string(excess, 3) + " more than " + interval;
+    const bool launches = launch_time_ > 0.5 * excess;
+    const double launched = (std::min)(1.0, double(launch_time_ / excess));
+    add(bottleneck::launch, launches ? share : launched * share,
+        more + "; " + significant(demand_.launches, 3) +
+            " kernels launched without a CUDA graph "
+            "take " +
+            to_string(launch_time_, 3) + " of CPU time");
+    out_.findings.back().inferred = true;
+    add(bottleneck::host, 0.9 * share, more + "; measure gpu_busy or the gaps between kernels");
+    out_.findings.back().inferred = true;
+  }
+  bool has_trace() const {
+    const trace_shares& s = m_.shares;
+    return m_.dram || m_.achieved || m_.gpu_busy || m_.launch_gaps || m_.l2_hit || m_.sectors ||
+           s.input || s.host || s.launch || s.communication || s.waiting || s.allocation ||
+           s.gemm || s.attention || s.elementwise || s.sampling;
+  }
+  bool is_as_expected() const {
+    return std::ranges::any_of(out_.findings,
+                               [](const finding& f) { return f.cause == bottleneck::as_expected; });
   }
 
   void share_of(bottleneck cause, const std::optional<double>& share, const char* what) {
@@ -118,6 +229,7 @@ class diagnostician {
     } else if (!m_.shares.communication && expected >= limits_.least_share) {
       add(bottleneck::communication, expected,
           percent(expected) + " of the time at least is communication, by the model");
+      out_.findings.back().inferred = true;
     }
     share_of(bottleneck::stragglers, m_.shares.waiting, " of the time waits for other devices");
   }
@@ -140,13 +252,24 @@ class diagnostician {
   double busy() const {
     double rest = 1.0;
     for (const finding& f : out_.findings) {
-      if (f.cause != bottleneck::measurement && f.cause != bottleneck::unfused_traffic)
-        rest -= f.share;
+      const bool of_all = f.cause == bottleneck::measurement ||
+                          f.cause == bottleneck::contradiction ||
+                          f.cause == bottleneck::as_expected;
+      if (!of_all && f.cause != bottleneck::unfused_traffic) rest -= f.share;
     }
     return (std::max)(0.05, rest);
   }
 
+  /// The bottleneck of the kernels. Without a counter it is inferred.
   void pipes() {
+    const std::size_t before = out_.findings.size();
+    kernels();
+    const bool measured = m_.dram || m_.achieved || m_.l2_hit || m_.sectors;
+    if (measured) return;
+    for (std::size_t i = before; i < out_.findings.size(); ++i) out_.findings[i].inferred = true;
+  }
+
+  void kernels() {
     const std::string reached = "DRAM at " + percent(out_.dram_share) + " of its peak, GEMMs at " +
                                 percent(out_.compute_share);
     const std::string side =
@@ -195,10 +318,13 @@ class diagnostician {
   /// Sorts main causes in the order of the flowchart, then the bottlenecks of kernels, by share.
   void rank() {
     const auto place = [this](const finding& f) {
-      if (f.cause == bottleneck::measurement) return 0;
-      const bool stands_out = f.share >= limits_.main_share;
-      if (f.cause <= bottleneck::stragglers && stands_out && !f.inferred) return 1;
-      return 2;
+      if (f.cause == bottleneck::measurement || f.cause == bottleneck::contradiction) return 0;
+      const bool of_kernels = f.cause > bottleneck::elementwise_time;
+      if (f.cause == bottleneck::as_expected) return 3;
+      if (f.inferred) return 4;
+      if (f.cause <= bottleneck::stragglers && f.share >= limits_.main_share) return 1;
+      // A counter's bottleneck of kernels explains what a step as expected leaves open.
+      return of_kernels && is_as_expected() ? 4 : 2;
     };
     std::ranges::stable_sort(out_.findings, [&](const finding& x, const finding& y) {
       const int i = place(x), j = place(y);
@@ -214,7 +340,10 @@ class diagnostician {
 
   const measured_step& m_;
   const diagnosis_thresholds& limits_;
+  const std::optional<step_prediction>& predicted_;
   step_demand demand_{};
+  duration<> launch_time_{};
+  bytes<> l2_{};
   bytes<> expected_{};
   double refetched_ = 1.0;
   diagnosis out_{};
@@ -229,7 +358,9 @@ class diagnostician {
 ///   2. the bottleneck of the kernels: compute above the ridge point; below it bandwidth (DRAM is
 ///      saturated), latency (it is not), or access pattern (sectors a request, lost L2 reuse);
 ///   3. other causes by their share.
-/// A time below the bound is an error of the measurement.
+/// A time below the bound is an error of the measurement, and counters that contradict each other
+/// or the model are named first. With a prediction, a step within its interval is as expected,
+/// after measured shares from `least_share` on; inferred causes come last.
 /// *Sources:* the flowchart, seven signatures and five trace patterns of ML-systems textbooks;
 /// thresholds are policy.
 /// *Leaves out:* several steps (an intermittent straggler), power and clocks.
@@ -237,11 +368,12 @@ class diagnostician {
 /// *Tests:* one case for each signature, bottleneck and stage; published measurements.
 inline diagnosis diagnose(const deployment& d, const iteration& i, const measured_step& m,
                           const duration<>& cpu_per_launch = duration<>::from_value(5e-6),
-                          const diagnosis_thresholds& thresholds = {}) {
+                          const diagnosis_thresholds& thresholds = {},
+                          const std::optional<step_prediction>& predicted = {}) {
   require_valid(m);
   require_valid(thresholds);
   detail::not_negative("cpu_per_launch", cpu_per_launch);
-  return detail::diagnostician(d, i, m, cpu_per_launch, thresholds).result();
+  return detail::diagnostician(d, i, m, cpu_per_launch, thresholds, predicted).result();
 }
 
 }  // namespace perfmodel::inline v0_3

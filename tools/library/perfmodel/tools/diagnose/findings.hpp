@@ -27,7 +27,9 @@ enum class bottleneck {
   memory_bandwidth,
   memory_latency,
   access_pattern,
-  compute
+  compute,
+  contradiction,
+  as_expected
 };
 
 constexpr const char* name_of(bottleneck b) {
@@ -44,7 +46,9 @@ constexpr const char* name_of(bottleneck b) {
                                    "memory_bandwidth",
                                    "memory_latency",
                                    "access_pattern",
-                                   "compute"};
+                                   "compute",
+                                   "contradiction",
+                                   "as_expected"};
   return detail::entry_of(names, b, "bottleneck");
 }
 
@@ -64,7 +68,9 @@ constexpr const char* remedy_for(bottleneck b) {
       "fewer bytes: lower-precision formats, larger batches, speculation, reuse by tiles",
       "more loads in flight: vector loads, more warps or stages, blocks for all SMs (split-K)",
       "coalesce and align, another layout, blocked caches, a smaller working set for the L2",
-      "lower-precision formats the units multiply, sparsity, less work; more devices"};
+      "lower-precision formats the units multiply, sparsity, less work; more devices",
+      "none: repeat the measurement; rates per GPU, counters and time of the same steps",
+      "none for the engine: lower-precision formats, another layout or batch (napkin advise)"};
   return detail::entry_of(levers, b, "bottleneck");
 }
 /// Measurement that confirms a cause.
@@ -83,7 +89,9 @@ constexpr const char* check_for(bottleneck b) {
       "DRAM throughput of the longest kernel: above 80 % of peak it is at its limit",
       "long-scoreboard stalls, occupancy, number of blocks against SMs",
       "sectors per request (best 4 for 4-byte elements, 16 for 16-byte), L2 hit rate",
-      "tensor-pipe utilisation; clocks and power; padded tiles"};
+      "tensor-pipe utilisation; clocks and power; padded tiles",
+      "units, number of GPUs, and the range of time of each counter",
+      "the largest terms of the prediction: napkin explain step"};
   return detail::entry_of(checks, b, "bottleneck");
 }
 

@@ -1,0 +1,96 @@
+#!/usr/bin/env bash
+# audit --runs and diagnose --runs: reports of three benchmark clients, whole and spoilt.
+. "$(dirname "$0")/lib.bash"
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+reports=$source_dir/tests/data/reports
+vllm=$reports/vllm_70b_tp4.json sglang=$reports/sglang_8b.jsonl guidellm=$reports/guidellm_8b.json
+big=(--model llama_3_1_70b --gpu h100_sxm --tp 4 --engine vllm)
+small=(--model llama_3_1_8b --gpu h100_sxm --engine sglang)
+
+# Consistent reports, alone and with a service that keeps to its bounds.
+for file in "$vllm" "$sglang" "$guidellm"; do
+  answer=$("$napkin" audit --runs "$file" --json) || fail "audit --runs $file: exit status $?"
+  [[ $answer == '{"verdict":"consistent",'* ]] || fail "audit --runs $file: $answer"
+done
+answer=$("$napkin" audit --runs "$vllm" "${big[@]}" --json)
+[[ $answer == '{"verdict":"consistent",'*'"TTFT >= bound"'*'"E2E >= bound"'*'"output tokens/s <= bound"'* ]] || fail "bounds: $answer"
+answer=$("$napkin" audit --runs "$vllm")
+[[ $answer == 'vllm_70b_tp4.json (vllm bench serve): consistent; 0 of '* ]] || fail "text: $answer"
+[[ $("$napkin" audit --runs "$sglang") == *'sglang_8b.jsonl:2 (SGLang bench_serving): consistent'* ]] || fail 'two lines'
+[[ $("$napkin" audit --runs "$guidellm") == *'guidellm_8b.json: benchmarks[1] (guidellm): consistent'* ]] || fail 'two benchmarks'
+[[ $("$napkin" audit --runs "$vllm" "$sglang" --json | grep -o '"client"' | wc -l) == 3 ]] || fail 'two files'
+
+# spoilt <verdict> <check> <sed of the file> <options...>: the check fails.
+spoilt() {
+  local verdict=$1 check=$2 change=$3 answer
+  shift 3
+  sed -E "$change" "$vllm" >"$work/spoilt.json"
+  cmp -s "$vllm" "$work/spoilt.json" && fail "nothing spoilt by $change"
+  answer=$("$napkin" audit --runs "$work/spoilt.json" "$@" --json) || fail "spoilt by $change: exit status $?"
+  [[ $answer == "{\"verdict\":\"$verdict\","* && $answer == *"{\"check\":\"$check\",\"verdict\":\"$verdict\""* ]] ||
+    fail "$change: no $verdict of $check in $answer"
+}
+spoilt inconsistent 'TTFT p90 <= p99' 's/"p90_ttft_ms": 1900/"p90_ttft_ms": 4900/'
+spoilt inconsistent 'TTFT mean and percentiles' 's/"mean_ttft_ms": 900/"mean_ttft_ms": 40/'
+# 900 + 499 x 38 = 19,862 ms.
+spoilt inconsistent 'E2E = TTFT + (n - 1) TPOT' 's/"mean_e2el_ms": 19862/"mean_e2el_ms": 12000/'
+spoilt inconsistent 'requests/s' 's/"duration": 166.6/"duration": 150/'
+spoilt inconsistent 'output tokens/s' 's/"output_throughput": 1500.6/"output_throughput": 3001.2/'
+spoilt inconsistent 'total tokens/s' 's/"total_token_throughput": [0-9.]+/"total_token_throughput": 1500/'
+spoilt inconsistent 'requests/s <= request rate' 's/"request_rate": 3.0/"request_rate": 2.0/'
+spoilt inconsistent 'streamed' 's/"mean_tpot_ms": 38.0/"mean_tpot_ms": 0.001/'
+# 3 req/s of 19.9 s are 59.6 requests in flight.
+spoilt impossible 'in flight <= max concurrency' 's/"max_concurrency": null/"max_concurrency": 32/'
+# A prefill of 2000 tokens is 2 x 70e9 x 2000 FLOP over 4 x 989 TFLOP/s, 71 ms; 35 GB of weights a step take 10.5 ms.
+spoilt impossible 'TPOT >= bound' 's/"mean_tpot_ms": 38/"mean_tpot_ms": 9/' "${big[@]}"
+sed -E 's/"mean_ttft_ms": 900/"mean_ttft_ms": 60/; s/"median_ttft_ms": 620/"median_ttft_ms": 55/; s/"p9(.)_ttft_ms": [0-9]+/"p9\1_ttft_ms": 70/g' "$vllm" >"$work/quick.json"
+answer=$("$napkin" audit --runs "$work/quick.json" "${big[@]}" --json)
+[[ $answer == *'"check":"TTFT >= bound","verdict":"impossible"'* ]] || fail "a quick TTFT: $answer"
+
+# diagnose: the load is 3 of the 3.6 to 4.2 req/s that this service sustains; TTFT is mostly queueing.
+answer=$("$napkin" diagnose --runs "$vllm" "${big[@]}" --json) || fail "diagnose --runs: exit status $?"
+for key in saturation sustainable_requests_per_s ttft_parts queueing_s interference_s prefill_s changes option; do
+  [[ $answer == *"\"$key\":"* ]] || fail "diagnose --runs: no $key in $answer"
+done
+share=$(number "$answer" saturation)
+near 'saturation' "$share" 0.77 0.1
+# The parts of the measured TTFT add up to it.
+sum=$(sed -nE 's/.*"measured":\{"prefill_s":([0-9.e-]+),"queueing_s":([0-9.e-]+),"interference_s":([0-9.e-]+)\}.*/\1 \2 \3/p' <<<"$answer" | awk '{ print $1 + $2 + $3 }')
+near 'sum of the parts of TTFT' "$sum" 0.9 1e-6
+# 2000 tokens on an idle engine: at least 71 ms of FLOP.
+prefill=$(sed -nE 's/.*"measured":\{"prefill_s":([0-9.e-]+),.*/\1/p' <<<"$answer")
+awk -v p="$prefill" 'BEGIN { exit !(p > 0.071 && p < 0.4) }' || fail "prefill $prefill"
+[[ $answer == *'"option":"--'* ]] || fail "no option of vLLM: $answer"
+text=$("$napkin" diagnose --runs "$vllm" "${big[@]}")
+[[ $text == 'vllm_70b_tp4.json (vllm bench serve): at '*' of the largest sustainable rate'*'Change first'* ]] || fail "text: $text"
+# A rate that the service cannot sustain.
+sed -E 's/"request_rate": 3.0/"request_rate": 6.0/; s/"mean_ttft_ms": 900/"mean_ttft_ms": 19000/' "$vllm" >"$work/over.json"
+answer=$("$napkin" diagnose --runs "$work/over.json" "${big[@]}" --json)
+[[ $answer == *'"cause":"overload"'* ]] || fail "overload: $answer"
+for file in "$sglang" "$guidellm"; do
+  answer=$("$napkin" diagnose --runs "$file" "${small[@]}" --json) || fail "diagnose --runs $file: exit status $?"
+  [[ $(grep -o '"ttft_parts"' <<<"$answer" | wc -l) == 2 ]] || fail "diagnose --runs $file: $answer"
+done
+
+# What is wrong with a file is named, with the file and the field.
+wrong() { # <part of the message> <sed of the file> <file>
+  sed -E "$2" "$3" >"$work/wrong.json"
+  refuses PM-E audit --runs "$work/wrong.json"
+  [[ $said == *"$1"* ]] || fail "$2: says '$said', not '$1'"
+}
+wrong 'wrong.json: mean_ttft_ms is missing' 's/"mean_ttft_ms": 900.0, //' "$vllm"
+wrong 'wrong.json: completed is missing' 's/"completed": 500, //' "$vllm"
+wrong 'mean_ttft_ms is "fast"; allowed: a number' 's/"mean_ttft_ms": 900.0/"mean_ttft_ms": "fast"/' "$vllm"
+wrong 'completed is 0' 's/"completed": 500/"completed": 0/' "$vllm"
+wrong 'wrong.json:2: total_output_tokens is missing' '2s/"total_output_tokens": [0-9]+, //' "$sglang"
+wrong 'benchmarks[0]: metrics.time_to_first_token_ms is missing' 's/"time_to_first_token_ms"/"first_token_ms"/' "$guidellm"
+wrong 'benchmarks is an object' 's/"benchmarks": \[/"benchmarks": {}, "b": [/' "$guidellm"
+echo 'nothing' >"$work/text.json"
+refuses PM-E audit --runs "$work/text.json"
+refuses PM-E audit --runs "$work/none.json"
+refuses PM-E audit --runs
+refuses PM-E diagnose --runs "$vllm"
+refuses PM-E diagnose --runs "$vllm" "${big[@]}" --nonsense 3
+[[ $said == *nonsense* ]] || fail "an unknown option: $said"
+finish

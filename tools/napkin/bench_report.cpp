@@ -1,0 +1,315 @@
+#include "bench_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <perfmodel/serving/load.hpp>
+
+#include "io/files.hpp"
+#include "io/table_file.hpp"
+#include "query.hpp"
+#include "service_runs.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+constexpr number_range any_count{.least = 0.0, .most = 1e18};
+constexpr number_range some_count{.least = 1.0, .most = 1e18};
+constexpr number_range any_time{.least = 0.0, .most = 1e12};
+
+bool is_number(const json_field& f, std::string_view key) {
+  return f.has(key) && f[key].raw().is_number();
+}
+/// The number of a field that may be left out or null; any other value is refused.
+std::optional<double> optional_number(const json_field& f, std::string_view key,
+                                      const number_range& allowed = any_count) {
+  if (!f.has(key) || f[key].raw().is_null()) return {};
+  return f[key].number(allowed);
+}
+
+/// Percentiles of vLLM's and SGLang's files: p99_ttft_ms, median_ttft_ms.
+reported_latency flat_latency(const json_field& f, const std::string& metric) {
+  reported_latency l;
+  const std::string end = cat("_", metric, "_ms");
+  for (const auto& item : f.raw().items()) {
+    const std::string& key = item.key();
+    if (!key.ends_with(end) || item.value().is_null()) continue;
+    const std::string begin = key.substr(0, key.size() - end.size());
+    const auto seconds = [&] { return 1e-3 * f[key].number(any_time); };
+    if (begin == "mean") l.mean = seconds();
+    if (begin == "median") l.percentiles.emplace_back(50.0, seconds());
+    std::string_view rest;
+    if (begin.size() < 2 || begin[0] != 'p') continue;
+    const auto percent = parse_number(begin.substr(1), rest);
+    if (percent && rest.empty() && (*percent != 50.0 || !f.has(cat("median", end))))
+      l.percentiles.emplace_back(*percent, seconds());
+  }
+  std::sort(l.percentiles.begin(), l.percentiles.end());
+  return l;
+}
+
+std::optional<double> variation(const json_field& f, std::string_view key) {
+  if (!f.has(key) || !f[key].raw().is_array() || f[key].raw().size() < 2) return {};
+  std::vector<double> lengths;
+  for (const json_field& x : f[key].list()) {
+    if (x.number() >= 1.0) lengths.push_back(x.number());
+  }
+  if (lengths.size() < 2) return {};
+  return pm::length_statistics_of(lengths).cv;
+}
+
+/// vLLM's and SGLang's clients have one object per run; SGLang names the whole request e2e_latency.
+bench_report flat_report(const json_field& f) {
+  bench_report r;
+  const bool sglang = f.has("mean_e2e_latency_ms") || f.has("random_range_ratio");
+  r.client = sglang ? "SGLang bench_serving" : "vllm bench serve";
+  if (f.has("model_id") && f["model_id"].raw().is_string()) r.model = f["model_id"].text();
+  r.completed = f["completed"].number(some_count);
+  r.failed = optional_number(f, "failed").value_or(0.0);
+  r.duration_s = optional_number(f, "duration", any_time);
+  if (f.has("request_rate") && !f["request_rate"].raw().is_string())
+    r.request_rate = optional_number(f, "request_rate", {.least = 1e-9, .most = 1e12});
+  if (is_number(f, "burstiness"))
+    r.burstiness = f["burstiness"].number({.least = 1e-6, .most = 1e9});
+  r.max_concurrency = optional_number(f, "max_concurrency", some_count);
+  r.mean_concurrency = optional_number(f, "concurrency");
+  r.input_tokens = f["total_input_tokens"].number(any_count) / r.completed;
+  r.output_tokens = f["total_output_tokens"].number(any_count) / r.completed;
+  r.input_cv = variation(f, "input_lens");
+  r.output_cv = variation(f, "output_lens");
+  r.requests_per_s = optional_number(f, "request_throughput");
+  r.output_tokens_per_s = optional_number(f, "output_throughput");
+  r.total_tokens_per_s = optional_number(f, sglang ? "total_throughput" : "total_token_throughput");
+  r.ttft = flat_latency(f, "ttft");
+  r.tpot = flat_latency(f, "tpot");
+  r.itl = flat_latency(f, "itl");
+  r.e2e = flat_latency(f, sglang ? "e2e_latency" : "e2el");
+  (void)f["mean_ttft_ms"].number(any_time);
+  if (!r.tpot.mean && !r.itl.mean) (void)f["mean_tpot_ms"].number(any_time);
+  return r;
+}
+
+/// metrics.NAME.successful of guidellm, in `seconds` per unit.
+reported_latency summary_latency(const json_field& metrics, std::string_view name, double seconds) {
+  reported_latency l;
+  const json_field f = metrics[name]["successful"];
+  l.mean = seconds * f["mean"].number(any_time);
+  if (!f.has("percentiles")) return l;
+  const json_field p = f["percentiles"].object();
+  for (const auto& item : p.raw().items()) {  // p001 is the 0.1st, p05 the 5th, p999 the 99.9th
+    const std::string& key = item.key();
+    if (key.size() < 3 || key[0] != 'p' || item.value().is_null()) continue;
+    const std::string number = key.substr(1);
+    if (number.find_first_not_of("0123456789") != number.npos) continue;
+    const double digits = std::atof(number.c_str());
+    const double percent = number.size() > 2
+                               ? digits / std::pow(10.0, static_cast<double>(number.size() - 2))
+                               : digits;
+    l.percentiles.emplace_back(percent, seconds * p[key].number(any_time));
+  }
+  std::sort(l.percentiles.begin(), l.percentiles.end());
+  return l;
+}
+double summary_mean(const json_field& metrics, std::string_view name) {
+  return metrics[name]["successful"]["mean"].number(any_count);
+}
+std::optional<double> summary_cv(const json_field& metrics, std::string_view name) {
+  const json_field f = metrics[name]["successful"];
+  if (!is_number(f, "std_dev") || !(f["mean"].number(any_count) > 0.0)) return {};
+  return f["std_dev"].number(any_count) / f["mean"].number(any_count);
+}
+
+/// The load of a guidellm benchmark, by its strategy: config.strategy, in older files
+/// args.strategy or scheduler.strategy.
+void put_strategy(bench_report& r, const json_field& f) {
+  for (const char* part : {"config", "args", "scheduler"}) {
+    if (!f.has(part) || !f[part].raw().is_object() || !f[part].has("strategy")) continue;
+    const json_field s = f[part]["strategy"];
+    if (!s.raw().is_object()) continue;
+    const std::string type = s.has("type_") ? s["type_"].text() : s["type"].text();
+    if (type == "synchronous") r.max_concurrency = 1.0;
+    if (type == "concurrent") r.max_concurrency = s["streams"].number(some_count);
+    if (type == "throughput") r.max_concurrency = optional_number(s, "max_concurrency", some_count);
+    if (type == "constant" || type == "poisson")
+      r.request_rate = s["rate"].number({.least = 1e-9, .most = 1e12});
+    if (type == "constant") r.burstiness = 1e9;
+    return;
+  }
+}
+
+bench_report guidellm_report(const json_field& f) {
+  bench_report r;
+  r.client = "guidellm";
+  const json_field m = f["metrics"].object();
+  const auto count_of = [&](const char* name) -> std::optional<double> {
+    for (const json_field& x : {f, m}) {
+      if (x.has("request_totals")) return optional_number(x["request_totals"], name);
+    }
+    return {};
+  };
+  const json_field requests = m["time_to_first_token_ms"]["successful"];
+  r.completed =
+      count_of("successful").value_or(optional_number(requests, "count", some_count).value_or(0.0));
+  if (!(r.completed >= 1.0)) r.completed = requests["count"].number(some_count);
+  r.failed = count_of("errored").value_or(0.0);
+  r.duration_s = optional_number(f, "duration", any_time);
+  put_strategy(r, f);
+  r.input_tokens = summary_mean(m, "prompt_token_count");
+  r.output_tokens = summary_mean(m, "output_token_count");
+  r.input_cv = summary_cv(m, "prompt_token_count");
+  r.output_cv = summary_cv(m, "output_token_count");
+  r.requests_per_s = summary_mean(m, "requests_per_second");
+  if (m.has("request_concurrency")) r.mean_concurrency = summary_mean(m, "request_concurrency");
+  if (m.has("output_tokens_per_second"))
+    r.output_tokens_per_s = summary_mean(m, "output_tokens_per_second");
+  if (m.has("tokens_per_second")) r.total_tokens_per_s = summary_mean(m, "tokens_per_second");
+  r.ttft = summary_latency(m, "time_to_first_token_ms", 1e-3);
+  r.tpot = summary_latency(m, "inter_token_latency_ms", 1e-3);  // a mean per request
+  if (m.has("request_latency")) r.e2e = summary_latency(m, "request_latency", 1.0);
+  return r;
+}
+
+template <class Make>
+auto report_at(const std::string& where, const Make& make) {
+  try {
+    bench_report r = make();
+    r.where = where;
+    return r;
+  } catch (const error& e) {
+    throw error(e.code(), cat(where, ": ", e.what()));
+  }
+}
+
+}  // namespace
+
+std::vector<bench_report> read_bench_reports(const std::string& path) {
+  const std::string text = without_infinities(read_text_file("runs", path, largest_table));
+  const std::string file = shown(path.substr(path.find_last_of('/') + 1), 200);
+  std::vector<bench_report> all;
+  const auto add = [&](std::string_view part, const std::string& where) {
+    json content;
+    try {
+      read_json(part, content, {.depth = 64, .keys = 65536});
+    } catch (const error& e) {
+      throw error(e.code(), cat(where, ": ", e.what()));
+    }
+    if (content.is_object() && content.contains("benchmarks")) {
+      std::size_t n = 0;
+      const json& benchmarks = content["benchmarks"];
+      if (!benchmarks.is_array() || benchmarks.empty()) {
+        throw error(code::wrong_type, cat(where, ": benchmarks is ", brief(benchmarks),
+                                          "; allowed: a list of at least one"));
+      }
+      for (const json& one : benchmarks) {
+        all.push_back(report_at(cat(where, ": benchmarks[", n++, "]"), [&] {
+          const json_field f(one);
+          f.object();
+          return guidellm_report(f);
+        }));
+      }
+      return;
+    }
+    all.push_back(report_at(where, [&] {
+      const json_field f(content);
+      f.object();
+      return flat_report(f);
+    }));
+  };
+  const bool lines = text.find("}\n{") != text.npos || text.find("}\r\n{") != text.npos;
+  if (!lines) {
+    add(text, file);
+    return all;
+  }
+  std::size_t n = 0;
+  for (const std::string_view line : split(text, '\n')) {
+    ++n;
+    if (line.find_first_not_of(" \t\r") != line.npos) add(line, cat(file, ':', n));
+  }
+  return all;
+}
+
+bool has_runs(const std::vector<std::string>& words) {
+  return std::any_of(words.begin(), words.end(), [](const std::string& w) {
+    return w == "--runs" || w.starts_with("--runs=");
+  });
+}
+
+runs_request runs_from_command_line(const std::vector<std::string>& words) {
+  const query& asked = find_query("simulate");
+  runs_request r;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (words[i] == "--json") {
+      r.as_json = true;
+      continue;
+    }
+    if (!words[i].starts_with("--")) {
+      throw error(code::unknown_key,
+                  cat(in_quotes(words[i]), " is not expected; allowed: --runs FILE, --key value"));
+    }
+    const std::size_t equals = words[i].find('=');
+    const std::string option = words[i].substr(0, equals);
+    std::string name = option.substr(2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    const bool more = i + 1 < words.size() && !words[i + 1].starts_with("--");
+    if (equals == words[i].npos && !more)
+      throw error(code::missing_key, cat(option, " has no value"));
+    const std::string text = equals == words[i].npos ? words[++i] : words[i].substr(equals + 1);
+    if (name == "runs") {
+      r.files.push_back(text);
+      while (i + 1 < words.size() && !words[i + 1].starts_with("--")) r.files.push_back(words[++i]);
+      continue;
+    }
+    if (name == "mode") {
+      r.service[name] = text;
+      continue;
+    }
+    const key* k = asked.find_spelled(name);
+    if (k == nullptr) {
+      throw error(code::unknown_key, cat(in_quotes(option),
+                                         " is no option with --runs; allowed: those of napkin "
+                                         "simulate --help"));
+    }
+    r.service[k->name] = from_command_line(k, text, option);
+  }
+  return r;
+}
+
+json request_of_run(const bench_report& r, const json& service) {
+  json q = {{"query", "simulate"}};
+  const auto put = [&q](const char* key, double x) { q[key] = number_json(key, x); };
+  put("input_tokens", std::max(1.0, std::round(r.input_tokens)));
+  put("output_tokens", std::max(1.0, std::round(r.output_tokens)));
+  // Clients state lengths, and real ones differ by a few per cent where they do not.
+  put("input_cv", std::clamp(r.input_cv.value_or(0.05), 0.0, 3.0));
+  put("output_cv", std::clamp(r.output_cv.value_or(0.05), 0.0, 3.0));
+  constexpr double most_requests = 5000.0;
+  put("requests", std::min(most_requests, std::max(2.0, r.completed)));
+  const bool kept_up =
+      r.request_rate && r.requests_per_s && *r.requests_per_s > 0.9 * *r.request_rate;
+  if (r.request_rate && (!r.max_concurrency || kept_up)) {
+    put("requests_per_s", *r.request_rate);
+    if (r.burstiness && *r.burstiness >= 1.0) put("arrival_cv", 1.0 / std::sqrt(*r.burstiness));
+  } else {
+    put("concurrency", std::min(r.completed, r.max_concurrency.value_or(r.completed)));
+  }
+  for (const auto& [name, v] : service.items()) q[name] = v;
+  if (service.contains("concurrency")) q.erase("requests_per_s");
+  if (service.contains("requests_per_s")) q.erase("concurrency");
+  return q;
+}
+
+json serving_of_run(const json& simulate) {
+  const query& asked = find_query("serving");
+  json q = {{"query", "serving"}};
+  for (const auto& [name, v] : simulate.items()) {
+    const bool load = name == "query" || name == "requests" || name == "concurrency" ||
+                      name == "requests_per_s" || name == "scheduler";
+    if (!load && (name == "mode" || asked.find(name) != nullptr)) q[name] = v;
+  }
+  return q;
+}
+
+}  // namespace napkin
