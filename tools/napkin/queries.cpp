@@ -179,7 +179,11 @@ similar_requests::similar_requests(const query& asked, const json& object,
 }
 outcome<> similar_requests::operator()(const json& object) const {
   const request r(asked_, object, profile_);
-  return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
+  if (!calibration_ || profile_ != nullptr)
+    return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
+  // As --set has it: the profile scales with the facts.
+  const auto scaled = calibration_of_request(asked_, r, mode::calibrated);
+  return asked_.answer(r, scaled ? &*scaled : nullptr);
 }
 
 outcome<> evaluate_closed_form(const query& asked, const json& object,
