@@ -148,6 +148,7 @@ std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
 std::vector<query> machine_queries();
 std::vector<query> time_queries();
+std::vector<query> path_queries();
 std::vector<query> capacity_queries();
 
 /// Every query, in the order of the documentation.

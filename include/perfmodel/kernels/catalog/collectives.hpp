@@ -179,7 +179,8 @@ constexpr const collective_profile* measured_collectives(const accelerator& a) {
   return found;
 }
 
-/// Profile of the links of a machine or of its original, at any bandwidth; null where there is none.
+/// Profile of the links of a machine or of its original, at any bandwidth; null where there is
+/// none.
 constexpr const collective_profile* original_collectives(const accelerator& a) {
   const collective_profile* measured = measured_collectives(a);
   if (measured != nullptr || a.fabric.kind != link_kind::nvlink) return measured;

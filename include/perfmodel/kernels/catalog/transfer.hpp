@@ -248,8 +248,8 @@ constexpr double attention_transfer_log_sigma(const accelerator& a, const accele
   if (!of_prefills && older(donor) && older(a)) return 0.095 + distance_log_sigma(a, donor);
   return (std::max)(any, of_prefills ? 0.17 : 0.53);
 }
-/// log_sigma of a changed copy of a measured machine, where the machine's own is not larger: 0.15 of
-/// the distance, as for transfers within a generation.
+/// log_sigma of a changed copy of a measured machine, where the machine's own is not larger: 0.15
+/// of the distance, as for transfers within a generation.
 constexpr double change_log_sigma(const accelerator& a, const accelerator& original) {
   return 0.15 * machine_distance(a, original);
 }
