@@ -37,7 +37,7 @@ cat >"$own" <<'END'
 END
 gemm=(gemm --m 1 --n 8192 --k 8192)
 # By hand: (8192 x 8192 + 2 x 8192) x 2 bytes at 6 TB/s.
-ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator "$own"
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator "$own" --mode bound
 # By hand: a buffer of 900 MB on two ranks crosses a link of 900 GB/s, one way.
 ask collective time_s 1e-3 1e-9 --operation all_reduce --ranks 2 --bytes 900MB --accelerator "$own"
 explained=$("$napkin" explain "${gemm[@]}" --accelerator "$own" --all)
@@ -61,8 +61,8 @@ refuses 'these facts are missing: architecture, sms, vector.clock, l2.capacity o
 # --- another fact: the same as in a file, the caller is its source, the prediction is no more certain ----
 changed=(--set matrix.peak.bf16=1.2PFLOP/s --set 'dram.bandwidth=6 TB/s' --set dram.capacity=128GB
   --set 'fabric.bandwidth=900GB/s')
-ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6TB/s
-ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6e12
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6TB/s --mode bound
+ask gemm time_s 2.2375083e-05 1e-11 --m 1 --n 8192 --k 8192 --accelerator h100_sxm --set dram.bandwidth=6e12 --mode bound
 [[ $("$napkin" explain "${gemm[@]}" --accelerator h100_sxm "${changed[@]}" --all) == *'dram.bandwidth '*'= 6 TB/s '*'[given: given by the caller]'* ]] ||
   fail 'explain does not say that --set is the caller'\''s'
 spread() { # the upper over the lower end of the interval
@@ -84,23 +84,27 @@ answer=$("$napkin" "${step[@]}" --mode calibrated --accelerator h100_sxm "${chan
 awk -v near="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=4TB/s)" \
   -v far="$(spread "${gemm[@]}" --accelerator h100_sxm --mode calibrated --set dram.bandwidth=12TB/s)" \
   'BEGIN { exit !(far > 1.2 * near) }' || fail 'a machine far away is as certain as one nearby'
-# A changed chip has no profile of its own; another price or memory is the same machine.
+# A changed chip keeps its original's profile, and 1 ppm of a fact moves a time by about as much; another architecture
+# is another chip.
 mode_of() { "$napkin" "$@" --json | grep -o '"mode":"[a-z]*"'; }
-for fact in dram.bandwidth=4TB/s matrix.peak.fp8=3PFLOP/s sms=100 l2.capacity=40MiB tdp=600W architecture=ampere; do
-  [[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set $fact) == '"mode":"bound"' ]] || fail "$fact changes nothing"
+for fact in dram.bandwidth=3350.00335GB/s matrix.peak.tf32=494.7004947TFLOP/s l2.capacity=52428852.4288 tdp=700.0007W; do
+  answer=$("$napkin" "${gemm[@]}" --accelerator h100_sxm --set $fact --json)
+  now=$(number "$("$napkin" "${gemm[@]}" --accelerator h100_sxm --json)" time_s)
+  near "$fact" "$(number "$answer" time_s)" "$now" "$(awk -v t="$now" 'BEGIN { print 2e-6 * t }')"
 done
-for fact in 'price=1 USD/h' dram.capacity=70GB fabric.bandwidth=100GB/s fabric.ranks=4 fabric.in_network_reduction=false; do
+[[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set architecture=ampere) == '"mode":"bound"' ]] || fail 'another architecture'
+for fact in dram.bandwidth=4TB/s sms=100 'price=1 USD/h' dram.capacity=70GB fabric.bandwidth=100GB/s fabric.ranks=4 fabric.in_network_reduction=false; do
   [[ $(mode_of "${gemm[@]}" --accelerator h100_sxm --set "$fact") == '"mode":"calibrated"' ]] || fail "$fact makes it another"
 done
-# The file of h100_sxm with another fact is not h100_sxm either, whatever its name.
+# So does the file of h100_sxm with another fact.
 sed 's/3.35 TB/4 TB/' "$scratch/h100_sxm.json" >"$scratch/edited.json"
-[[ $(mode_of "${gemm[@]}" --accelerator "$scratch/edited.json") == '"mode":"bound"' ]] || fail 'an edited file has the profile of h100_sxm'
+[[ $(mode_of "${gemm[@]}" --accelerator "$scratch/edited.json") == '"mode":"calibrated"' ]] || fail 'an edited file has lost the profile of h100_sxm'
 
 # --- everywhere: batch, plan, prices ------------------------------------------------------------------
 line() { "$napkin" batch <<<"$1"; }
 product='"query":"gemm","m":1,"n":8192,"k":8192'
-near 'set in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":6e12}}")" time_s)" 2.2375083e-05 1e-11
-near 'set as text in a batch' "$(number "$(line "{$product,\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":\"6 TB/s\"}}")" time_s)" \
+near 'set in a batch' "$(number "$(line "{$product,\"mode\":\"bound\",\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":6e12}}")" time_s)" 2.2375083e-05 1e-11
+near 'set as text in a batch' "$(number "$(line "{$product,\"mode\":\"bound\",\"accelerator\":\"h100_sxm\",\"set\":{\"dram.bandwidth\":\"6 TB/s\"}}")" time_s)" \
   2.2375083e-05 1e-11
 near 'a file in a batch' "$(number "$(line "{$product,\"accelerator\":\"$own\"}")" time_s)" 2.2375083e-05 1e-11
 plan=(plan --model llama_3_8b --gpus 1 --formats bf16 --mode bound --json)

@@ -46,9 +46,10 @@ std::string told(const pass& p) {
 pass random_pass(random_numbers& x) {
   for (;;) {
     const calibrated_machine& m = one_of(x, calibrated_machines());
-    pass p{.d = {.device = *m.device, .model = *one_of(x, cat::models).model},
-           .i = {},
-           .calibration = m.calibration};
+    pass p{
+        .d = {.device = *m.device, .model = *one_of(x, cat::models).model, .serving_engine = m.by},
+        .i = {},
+        .calibration = m.calibration};
     p.d.layout.tensor = static_cast<int>(power_of_two(x, 0, 3));
     if (x.uniform() < 0.3) p.d.layout.pipeline = 2;
     if (x.uniform() < 0.3) p.d.kv = pm::fp8;

@@ -58,10 +58,10 @@ class order {
   order(const order&) = delete;
   order& operator=(const order&) = delete;
   ~order() {
-    if (excused_ > 0) {
-      std::printf("%s: %ld of %ld excused (%.3g %%)\n", what_.c_str(), excused_, asked_,
-                  100.0 * static_cast<double>(excused_) / static_cast<double>(asked_));
-    }
+    // A row of the table in docs/laws/research/serving.md.
+    std::printf(
+        "| %s | %ld | %ld | %ld (%.3g %%) |\n", what_.c_str(), asked_, broken_, excused_,
+        asked_ > 0 ? 100.0 * static_cast<double>(excused_) / static_cast<double>(asked_) : 0.0);
     INFO(what_ << ": " << broken_ << " of " << asked_ << " out of order, the worst by "
                << 100.0 * worst_ << " %: " << where_ << "; excused " << excused_);
     CHECK(broken_ == 0);
@@ -94,23 +94,27 @@ class order {
   double worst_ = 0.0;
 };
 
-/// An accelerator with what was measured of it, or of its nearest relative.
+/// An accelerator with its own profile or a transferred one, under an engine.
 struct calibrated_machine {
   const perfmodel::accelerator* device = nullptr;
   perfmodel::calibrated calibration{};
+  perfmodel::engine by = perfmodel::engine::none;
 };
 
-/// All of the catalogue that have a profile or a relative's, and bf16.
+/// All of the catalogue that have a profile, their own or a transferred one, and bf16; under each
+/// engine and none.
 inline const std::vector<calibrated_machine>& calibrated_machines() {
   static const std::vector<calibrated_machine> all = [] {
     std::vector<calibrated_machine> out;
     for (const perfmodel::catalog::accelerator_entry& e : perfmodel::catalog::accelerators) {
       try {
-        const auto calibration = calibrated_for(*e.spec, perfmodel::engine::vllm);
+        const auto calibration = calibrated_for(*e.spec, perfmodel::engine::none);
         const perfmodel::attention_prefill w{
             .batch = 1, .tokens = 64, .query_heads = 8, .kv_heads = 8, .head_dim = 64};
         calibrated_estimate(*e.spec, w, calibration, {.cache = perfmodel::cache_state::warm});
-        out.push_back({e.spec, calibration});
+        for (const auto by : {perfmodel::engine::none, perfmodel::engine::vllm,
+                              perfmodel::engine::sglang, perfmodel::engine::trtllm})
+          out.push_back({e.spec, calibrated_for(*e.spec, by), by});
       } catch (const perfmodel::error&) {
         continue;
       }

@@ -242,15 +242,18 @@ TEST_CASE("profiles of fabrics", "[calibrated][catalog]") {
                                          call(64e9, 8, pm::collective_implementation::nccl),
                                          pm::calibrated_collectives_on(catalog::b200_sxm, b200));
   CHECK_THAT(large.busbw.quantity().value() / 1e9, WithinRel(845.0, 0.01));
-  // NCCL carries 20 GB/s over PCIe 4 and 5 alike, two thirds of a slower link.
-  const auto carried = [](const pm::interconnect& link) {
-    return catalog::collective_profile_of(link).value.link_share * link.bandwidth.quantity();
+  // NCCL carries some 20 GB/s over PCIe 4 and 5 alike, 0.85 of a slow link, and always more over a
+  // faster one.
+  const auto carried = [](double link) {
+    const pm::interconnect pcie{.kind = pm::link_kind::pcie, .bandwidth = link * pm::GB_per_s};
+    return catalog::collective_profile_of(pcie).value.link_share * link;
   };
-  CHECK_THAT(carried(catalog::l40s.fabric) / pm::GB_per_s, WithinRel(20.0, 1e-12));
-  CHECK_THAT(carried(catalog::rtx_pro_6000.fabric) / pm::GB_per_s, WithinRel(20.0, 1e-12));
-  CHECK_THAT(
-      carried({.kind = pm::link_kind::pcie, .bandwidth = 10.0 * pm::GB_per_s}) / pm::GB_per_s,
-      WithinRel(6.6, 1e-12));
+  const double copy = std::pow(0.85 * 31.5, 4), channels = std::pow(20.8, 4);
+  CHECK_THAT(carried(31.5), WithinRel(std::pow(1.0 / (1.0 / copy + 1.0 / channels), 0.25), 1e-12));
+  CHECK_THAT(carried(31.5), WithinRel(19.4, 0.01));
+  CHECK_THAT(carried(63.0), WithinRel(20.6, 0.01));
+  CHECK_THAT(carried(2.0), WithinRel(1.7, 1e-3));
+  for (double link = 1.0; link < 1000.0; link *= 1.1) CHECK(carried(1.1 * link) > carried(link));
   // A Grace CPU launches more slowly than the hosts of HGX boards.
   CHECK(catalog::collective_profile_of(catalog::gb200).value.host_launch > b200.value.host_launch);
   for (const pm::accelerator* a : {&catalog::a100_sxm_80gb, &catalog::h100_pcie, &catalog::l4}) {
@@ -293,6 +296,9 @@ TEST_CASE("links are transferred by generation and clock", "[calibrated][catalog
   CHECK(lender(catalog::v100_sxm_32gb) == &catalog::collectives_a100_sxm);
   CHECK(lender(catalog::b200_sxm) == &catalog::collectives_nvlink5);
   CHECK(lender(catalog::vera_rubin_nvl72) == &catalog::collectives_nvlink5);
+  pm::accelerator slow = catalog::b200_sxm;  // a slower link has no older generation's latencies
+  slow.fabric.bandwidth = 400.0 * pm::GB_per_s;
+  CHECK(lender(slow) == &catalog::collectives_nvlink5);
   // 1.41 GHz over 1.53: everything that waits, and no share.
   const Profile v100 = catalog::collective_profile_of(catalog::v100_sxm_32gb);
   CHECK_THAT(v100.value.launch / us, WithinRel(8.88 * 1.41 / 1.53, 1e-9));

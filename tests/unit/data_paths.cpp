@@ -74,6 +74,8 @@ TEST_CASE("a bulk copy stands for the loads of a tile", "[data_paths]") {
   CHECK_THAT(issue_time(4.0, 8.0, frequency<>::from_value(1.6e9)).value(), WithinRel(20e-9, 1e-12));
   CHECK_THROWS_AS(bulk_copies(128.0, 128_B, 16), error);
   CHECK_THROWS_AS(bulk_copies(128.0, 8_B), error);
+  CHECK_THROWS_AS(bulk_copies(128.0, 24_B), error);  // cuTensorMapEncodeTiled: multiples of 16
+  CHECK(bulk_copies(128.0, 48_B) == 1.0);
   CHECK_THROWS_AS(bulk_copies(0.0, 128_B), error);
 }
 

@@ -158,7 +158,8 @@ struct pcie_model {
     const pm::interconnect& link = accelerator_of(r).fabric;
     pm::basic_collective_profile<T> p = pm::lift<T>(pm::catalog::collective_profile_of(link));
     p.value.hop = v[0] * pm::us;
-    p.value.link_share = v[1] * (1.0 * pm::GB_per_s / link.bandwidth.quantity());
+    p.value.link_share = pm::catalog::pcie_link_share<T>(v[1] * pm::GB_per_s,
+                                                         pm::lift<T>(link.bandwidth.quantity()));
     p.protocols.cross_socket_factor = v[2];
     return p;
   }

@@ -22,12 +22,12 @@ bool is_of(const given_profile* given, const pm::accelerator& a) {
 bool has_profile(const pm::accelerator& a, profile_part part, const given_profile* given) {
   if (part == profile_part::none) return false;
   if (is_of(given, a)) return true;
-  if (const auto* own = catalog::measured_machine_of(a); own != nullptr) {
+  if (const auto* own = catalog::original_of(a); own != nullptr) {
     // A transferred attention profile is not the accelerator's own.
     if (!own->attention->transferred() || part == profile_part::matrix) return true;
     if (part == profile_part::experts) return catalog::is_measured_amd(a);
   }
-  return part == profile_part::links && catalog::measured_collectives(a) != nullptr;
+  return part == profile_part::links && catalog::original_collectives(a) != nullptr;
 }
 
 std::string needed_for_prediction(const pm::accelerator& a, profile_part part) {
@@ -67,7 +67,7 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
   }
   const std::string by = part == profile_part::links
                              ? std::string("by link profiles of the same kind")
-                         : catalog::is_measured_amd(a) && catalog::measured_machine_of(a) != nullptr
+                         : catalog::is_measured_amd(a) && catalog::original_of(a) != nullptr
                              ? std::string("by transferred attention and link profiles")
                              : common::cat("by a transferred profile, source GPU ",
                                            catalog::gemm_donor_of(a).device().name.view(), ",");

@@ -20,7 +20,7 @@ std::vector<query> collect() {
   for (auto* part :
        {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
         serving_queries, simulation_queries, speculation_queries, model_queries, advise_queries,
-        machine_queries, time_queries, capacity_queries}) {
+        machine_queries, time_queries, path_queries, capacity_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -179,7 +179,11 @@ similar_requests::similar_requests(const query& asked, const json& object,
 }
 outcome<> similar_requests::operator()(const json& object) const {
   const request r(asked_, object, profile_);
-  return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
+  if (!calibration_ || profile_ != nullptr)
+    return asked_.answer(r, calibration_ ? &*calibration_ : nullptr);
+  // The profile scales with the facts, as it does for --set.
+  const auto scaled = calibration_of_request(asked_, r, mode::calibrated);
+  return asked_.answer(r, scaled ? &*scaled : nullptr);
 }
 
 outcome<> evaluate_closed_form(const query& asked, const json& object,

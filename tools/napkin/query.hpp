@@ -151,6 +151,7 @@ std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
 std::vector<query> machine_queries();
 std::vector<query> time_queries();
+std::vector<query> path_queries();
 std::vector<query> capacity_queries();
 
 /// Every query, in the order of the documentation.
@@ -168,8 +169,8 @@ outcome<> evaluate_closed_form(const query& asked, const json& object,
 explanation explanation_of(const query& asked, const json& object,
                            const given_profile* profile = nullptr);
 
-/// Evaluates requests that differ from one in numbers only, with the calibration of that one: a
-/// chip with another bandwidth keeps its fitted efficiencies.
+/// Evaluates requests that differ from one in numbers only, each with the calibration that it has
+/// alone; with a profile from a file, with that profile.
 class similar_requests {
  public:
   /// Throws the errors of the request itself.

@@ -107,8 +107,9 @@ constexpr int aligned_width(long long row_elements, int element_bytes) {
 /// registers; load_instructions() counts all warps.
 /// Source: NVIDIA, CUDA driver API, cuTensorMapEncodeTiled. Leaves out boxes without a swizzle, the
 /// barrier.
-/// Errors: another swizzle, less than a row or 16 bytes. Tests: a tile of 128 x 64 halves is one
-/// transfer, where 16-byte loads are 32 instructions; 256 x 128 halves are 2, 257 rows of them 4.
+/// Errors: another swizzle, less than a row, a row that is no multiple of 16 bytes. Tests: a tile
+/// of 128 x 64 halves is one transfer, where 16-byte loads are 32 instructions;
+/// 256 x 128 halves are 2, 257 rows of them 4.
 template <Scalar T>
 constexpr T bulk_copies(const T& rows, const bytes<T>& row, int swizzle = 128) {
   using math::ceil;
@@ -116,6 +117,8 @@ constexpr T bulk_copies(const T& rows, const bytes<T>& row, int swizzle = 128) {
     detail::within("swizzle", static_cast<double>(swizzle), 1.0, 0.0, "32, 64 or 128");
   const T width = T(row / lift<T>(byte));
   detail::within("row", width, 16.0, 1e30, "16 bytes or more");
+  if (upper(T(ceil(T(width / 16.0)) - width / 16.0)) > 0.0)
+    detail::within("row", width, 1.0, 0.0, "a multiple of 16 bytes");
   return named("bulk copies", ceil(T(detail::count("rows", rows) / 256.0)) *
                                   ceil(T(width / static_cast<double>(swizzle))));
 }

@@ -111,7 +111,8 @@ constexpr void visit_encoder(const rank_step<T>& p, const basic_encoder_shape<T>
        .kind = operator_class::linear,
        .times = encoder_layers * encoder_matrices * p.prefill_share(),
        .part = p.prefill_part()},
-      p.high_precision_gemm(at_least_one(patches), width, at_least_one(T(width / p.tensor))));
+      p.high_precision_gemm(at_least_one(patches), width, at_least_one(T(width / p.tensor)),
+                            p.formats.weights.others));
 }
 
 /// Calls run(operator_head, workload) for each operator of the model: embeddings, norms, each kind

@@ -41,7 +41,8 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
     // A compute unit issues 64 lanes a clock, an SM 128; assumed.
     c.engine.dequantisation_cycles *= 2.0;
   }
-  if (catalog::is_same_machine(a, catalog::rtx_pro_6000)) {
+  const catalog::measured_machine* original = catalog::original_of(a);
+  if (original == &catalog::measured_rtx_pro_6000) {
     c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
     c.elementwise_kernels = catalog::elementwise_kernels_rtx_pro_6000;
@@ -53,7 +54,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
     return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, log_sigmas};
   };
   profile_note gemms = note(profile_part::gemms, machine, catalog::gemm_log_sigmas_of(a));
-  if (!catalog::is_same_machine(a, catalog::a100_sxm_80gb)) {
+  if (original != &catalog::measured_a100) {
     gemms.dequantisation_source = &catalog::sources::dequantised_elsewhere;
   }
   c.notes = {gemms,

@@ -47,7 +47,7 @@ inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
                                                      .simple_hop = 1.0,
                                                      .copy_rate = 50.0,
                                                      .in_network_wait = 4.22,
-                                                     .cross_socket_factor = 1.60,
+                                                     .cross_socket_factor = 1.56,
                                                      .ranks_per_socket = 4};
 
 /// vLLM's all-reduce kernels, and SGLang's up to 0.5.10: a barrier of all ranks before and after.
@@ -100,14 +100,26 @@ constexpr kind_log_sigmas measured_link_log_sigmas(const collective_profile& p) 
 /// log_sigma of link profiles transferred between generations, from A100 to Hopper and back.
 inline constexpr kind_log_sigmas generation_transfer_log_sigmas{0.18, 0.27};
 
+/// Share of a PCIe link that NCCL carries: the smooth minimum of a copy's rate, 0.85 of the link
+/// (assumed), and of what NCCL's channels carry,
+///     rate = (copy^-4 + channels^-4)^(-1/4).
+/// It fits the public tables as a sharp minimum does (root mean square 0.328, 0.330), and over a
+/// faster link every transfer is faster.
+/// Test: 19.4 GB/s on generation 4, 20.6 on 5 (the tables have 17 to 22); rises with the link.
+template <Scalar T>
+constexpr T pcie_link_share(const bandwidth<T>& channels, const bandwidth<T>& link) {
+  using math::sqrt;
+  const T x = 0.85 * link / channels;
+  return 0.85 / sqrt(sqrt(1.0 + x * x * x * x));
+}
+
 /// Profile of a fabric without measurements, from its link alone.
 ///
 ///     NVLink and similar links: Hopper's times and shares, or NVLink 5's above 450 GB/s one way.
 ///     log_sigma: as between generations.
-///     PCIe: a hop of 1.61 us; NCCL's channels carry 20 GB/s on generations 4 and 5, and never
-///     more than 0.66 of the link; an all-reduce kernel of two ranks waits one hop longer than on
-///     NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull request 2: 0.62).
-///     log_sigma: 0.35, above the 0.27 of held-out tables, since servers differ.
+///     PCIe: a hop of 1.64 us; pcie_link_share of the link; an all-reduce kernel of two ranks waits
+///     one hop longer than on NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull
+///     request 2: 0.62). log_sigma: 0.35, above the 0.27 of held-out tables, since servers differ.
 ///     Infinity Fabric: Hopper's, without in-network reduction, at any rate; log_sigma assumed.
 ///     Networks: hop 10 us, the rest as on NVLink, log_sigma assumed.
 ///
@@ -130,11 +142,9 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
     p.from = &sources::infinity_fabric_assumed;
     p.log_sigma = 0.6;
   } else if (pcie) {
-    p.value.hop = 1.61 * us;
+    p.value.hop = 1.64 * us;
     p.standard_error.hop = 0.12 * us;
-    // 20.0 GB/s; a link of no bandwidth has no share, and is refused elsewhere.
-    const double channels = 20.0 * GB_per_s / max(l.bandwidth.quantity(), 1.0 * byte_per_s);
-    p.value.link_share = channels < 0.66 ? channels : 0.66;
+    p.value.link_share = pcie_link_share(20.8 * GB_per_s, l.bandwidth.quantity());
     p.standard_error.link_share = 0.033 * p.value.link_share;
     p.value.in_network_share = {};
     p.value.engine_all_reduce_floor = p.value.engine_all_reduce_floor + p.value.hop;
@@ -153,8 +163,8 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
 inline constexpr std::array measured_collective_profiles{
     &collectives_h100_sxm, &collectives_h200_sxm, &collectives_a100_sxm};
 
-/// Profile fitted to the links of this machine, or of another machine with the same die and fabric;
-/// null if none was. Test: a100_sxm_40gb has a100_sxm_80gb's.
+/// Profile fitted to the links of this machine, of its original, or of another machine with the
+/// same die and fabric; null if none was. Test: a100_sxm_40gb has a100_sxm_80gb's.
 constexpr const collective_profile* measured_collectives(const accelerator& a) {
   const collective_profile* found = nullptr;
   for (const collective_profile* p : measured_collective_profiles) {
@@ -163,26 +173,40 @@ constexpr const collective_profile* measured_collectives(const accelerator& a) {
     const bool same_fabric =
         a.fabric.kind == d.fabric.kind && a.fabric.bandwidth.value() == d.fabric.bandwidth.value();
     if (!same_die || !same_fabric) continue;
-    if (is_same_machine(a, d)) return p;
+    if (is_same_machine(a, d) || is_copy_of(a, d)) return p;
     if (found == nullptr) found = p;
   }
   return found;
 }
 
-/// Source profile for an accelerator on NVLink: one of its generation, first that of the same die.
-/// If none was measured: A100's for Volta, NVLink 5's for links faster than Hopper's, else H100's.
-/// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm and
-/// vera_rubin_nvl72 NVLink 5's.
-constexpr const collective_profile& nearest_collectives(const accelerator& a) {
-  const collective_profile* found = nullptr;
+/// Profile of the links of a machine or of its original, at any bandwidth; null where there is
+/// none.
+constexpr const collective_profile* original_collectives(const accelerator& a) {
+  const collective_profile* measured = measured_collectives(a);
+  if (measured != nullptr || a.fabric.kind != link_kind::nvlink) return measured;
   for (const collective_profile* p : measured_collective_profiles) {
-    if (a.architecture != p->donor->architecture) continue;
-    if (found == nullptr || is_same_machine(a, *p->donor)) found = p;
+    if (is_same_machine(a, *p->donor) || is_copy_of(a, *p->donor)) return p;
   }
-  if (found != nullptr) return *found;
-  if (a.architecture == chip_architecture::volta) return collectives_a100_sxm;
-  return a.fabric.bandwidth.quantity() > 450.0 * GB_per_s ? collectives_nvlink5
-                                                          : collectives_h100_sxm;
+  return nullptr;
+}
+
+/// Source profile for an accelerator on NVLink: its original's where only the link differs, else
+/// that of its generation; A100's on Volta; NVLink 5's on Blackwell and later; else H100's. The
+/// bandwidth does not choose, so that a slower link never has the shorter latencies of an older
+/// generation.
+/// Test: h20 and h800_sxm take h100_sxm's, v100_sxm_32gb a100_sxm_80gb's, b200_sxm at any bandwidth
+/// and vera_rubin_nvl72 NVLink 5's.
+constexpr const collective_profile& nearest_collectives(const accelerator& a) {
+  if (const collective_profile* original = original_collectives(a)) return *original;
+  switch (a.architecture) {
+    case chip_architecture::volta:
+    case chip_architecture::ampere: return collectives_a100_sxm;
+    case chip_architecture::blackwell:
+    case chip_architecture::blackwell_ultra:
+    case chip_architecture::rubin:
+    case chip_architecture::rubin_ultra: return collectives_nvlink5;
+    default: return collectives_h100_sxm;
+  }
 }
 
 /// Transferred profile. Shares stay. Latencies take the same number of SM cycles: they are scaled
@@ -245,7 +269,11 @@ constexpr kind_log_sigmas link_log_sigmas_of(const accelerator& a) {
 /// fabric. A launch takes 30 us on a Grace CPU: assumed, between 21.5 us on H200's hosts and 38.8
 /// us for TensorRT-LLM's smallest all-reduce on GB200 (TensorRT-LLM pull request 14534).
 constexpr collective_profile collective_profile_of(const accelerator& a) {
-  if (const collective_profile* measured = measured_collectives(a)) return *measured;
+  if (const collective_profile* measured = measured_collectives(a)) {
+    const accelerator& d = *measured->donor;
+    return a.vector.clock.value() == d.vector.clock.value() ? *measured
+                                                            : transferred_collectives(*measured, a);
+  }
   require_calibrated_kind(a);
   collective_profile p = a.fabric.kind == link_kind::nvlink
                              ? transferred_collectives(nearest_collectives(a), a)

@@ -16,6 +16,7 @@ namespace perfmodel::inline v0_3::catalog {
 namespace sources {
 // clang-format off
 inline constexpr source transferred_gemm{basis::transferred, "the GEMM profile of the nearest measured accelerator, by architecture"};
+inline constexpr source changed_machine{basis::transferred, "the measured profile of the machine that it is a changed copy of"};
 inline constexpr source transferred_attention{basis::transferred, "the attention profile of the nearest measured accelerator, by architecture"};
 inline constexpr source moe_elsewhere{basis::transferred, "the libraries' numbers from H100, H200 and B200, the machine's own shares"};
 // clang-format on
@@ -114,12 +115,35 @@ constexpr bool is_same_machine(const accelerator& a, const accelerator& b) {
          a.dram.bandwidth.value() == b.dram.bandwidth.value() && a.tdp.value() == b.tdp.value();
 }
 
+/// Machines with a profile of their own.
+inline constexpr std::array machines_with_profiles{
+    &measured_a100, &measured_h100,         &measured_h200,   &measured_b200,
+    &measured_l40s, &measured_rtx_pro_6000, &measured_mi300x, &measured_mi355x};
+
 /// Measured machine equal to an accelerator; null where there is none.
 constexpr const measured_machine* measured_machine_of(const accelerator& a) {
-  for (const measured_machine* m :
-       {&measured_a100, &measured_h100, &measured_h200, &measured_b200, &measured_l40s,
-        &measured_rtx_pro_6000, &measured_mi300x, &measured_mi355x}) {
+  for (const measured_machine* m : machines_with_profiles) {
     if (is_same_machine(a, m->device())) return m;
+  }
+  return nullptr;
+}
+
+/// Whether `a` is `original` or a copy of it with other facts: one architecture, and the name of
+/// the original or that name and "_changed".
+constexpr bool is_copy_of(const accelerator& a, const accelerator& original) {
+  const std::string_view name = a.name.view(), own = original.name.view();
+  return a.architecture == original.architecture && name.starts_with(own) &&
+         (name.size() == own.size() || name.substr(own.size()) == "_changed");
+}
+
+/// Measured machine of an accelerator: an equal one, else the one that it is a changed copy of;
+/// null where there is neither. A changed copy keeps its original's profile, so that answers are
+/// continuous in every fact.
+/// Test: h200_sxm with 1 ppm more bandwidth has h200_sxm's, and not h100_sxm's.
+constexpr const measured_machine* original_of(const accelerator& a) {
+  if (const measured_machine* own = measured_machine_of(a)) return own;
+  for (const measured_machine* m : machines_with_profiles) {
+    if (is_copy_of(a, m->device())) return m;
   }
   return nullptr;
 }
@@ -225,6 +249,11 @@ constexpr double attention_transfer_log_sigma(const accelerator& a, const accele
   if (!of_prefills && older(donor) && older(a)) return 0.095 + distance_log_sigma(a, donor);
   return (std::max)(any, of_prefills ? 0.17 : 0.53);
 }
+/// log_sigma of a changed copy of a measured machine, where the machine's own is not larger: 0.15
+/// of the distance, as for transfers within a generation.
+constexpr double change_log_sigma(const accelerator& a, const accelerator& original) {
+  return 0.15 * machine_distance(a, original);
+}
 /// log_sigma that a transfer adds, in quadrature, for a format that was not measured on the source
 /// GPU. The 80 % interval then covers 72 to 87 % of GEMMs in fp8, nvfp4 and int8 and of attention
 /// with fp8 caches, and 53 % of fp8 GEMMs with block scales on L40S.
@@ -270,10 +299,29 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a) {
   return transferred_machine_profile(a, gemm_donor_of(a));
 }
 
-/// The machine's own profile, or a transferred one.
+/// Profile of a changed copy of a measured machine: shares, floors and energy per FLOP are equal,
+/// bandwidths of caches scale with SMs x clock, and the slowdown with the power limit.
+/// Test: at 1 ppm more of any fact no number moves by more than 2 ppm.
+constexpr machine_profile changed_machine_profile(const accelerator& a,
+                                                  const measured_machine& original) {
+  machine_profile p = transferred_machine_profile(a, original);
+  p.value.power_slowdown = original.machine->value.power_slowdown;
+  if (a.tdp.is_stated() && original.device().tdp.is_stated()) {
+    const double slower =
+        (1.0 + p.value.power_slowdown) * original.device().tdp.value() / a.tdp.value() - 1.0;
+    p.value.power_slowdown = slower > 0.0 ? slower : 0.0;
+  }
+  p.log_sigma = (std::max)(original.machine->log_sigma, change_log_sigma(a, original.device()));
+  p.from = &sources::changed_machine;
+  return p;
+}
+
+/// The machine's own profile, its original's, or a transferred one.
 constexpr machine_profile machine_profile_of(const accelerator& a) {
-  const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? *own->machine : transferred_machine_profile(a);
+  if (const measured_machine* own = measured_machine_of(a)) return *own->machine;
+  const measured_machine* original = original_of(a);
+  return original != nullptr ? changed_machine_profile(a, *original)
+                             : transferred_machine_profile(a);
 }
 
 /// Attention profile of the nearest other machine. Times, rate and shares stay: scaled by the clock
@@ -291,10 +339,22 @@ constexpr attention_profile transferred_attention_profile(const accelerator& a) 
   return p;
 }
 
-/// The machine's own attention profile, or a transferred one.
+/// The machine's own attention profile, its original's (the L2 scales with SMs x clock), or a
+/// transferred one.
 constexpr attention_profile attention_profile_of(const accelerator& a) {
-  const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? *own->attention : transferred_attention_profile(a);
+  const measured_machine* original = original_of(a);
+  if (original == nullptr) return transferred_attention_profile(a);
+  attention_profile p = *original->attention;
+  if (measured_machine_of(a) == original) return p;
+  const accelerator& b = original->device();
+  if (p.value.l2_bandwidth && a.sms.is_stated() && a.vector.clock.is_stated()) {
+    *p.value.l2_bandwidth *=
+        a.sms.value() * a.vector.clock.value() / (b.sms.value() * b.vector.clock.value());
+  }
+  p.name = a.name;
+  p.log_sigma = (std::max)(p.log_sigma, change_log_sigma(a, b));
+  if (p.from->how == basis::measured) p.from = &sources::changed_machine;
+  return p;
 }
 
 /// log_sigma of MoE experts transferred between generations. The 80 % interval covers 76 to 83 % of
@@ -307,14 +367,15 @@ inline constexpr double transferred_experts_log_sigma = 0.3;
 /// machines they count as transferred.
 constexpr machine_profile moe_profile_of(const accelerator& a) {
   machine_profile p = machine_profile_of(a);
-  const measured_machine* own = measured_machine_of(a);
+  const measured_machine* original = original_of(a);
   if (is_measured_amd(a)) {
     p.log_sigma = aiter_experts_log_sigma;
-    p.from = own != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
+    p.from = original != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
     return p;
   }
-  const bool seen = own == &measured_h100 || own == &measured_h200;
-  p.log_sigma = seen ? 0.096 : transferred_experts_log_sigma;
+  const bool seen = original == &measured_h100 || original == &measured_h200;
+  p.log_sigma = seen ? (std::max)(0.096, change_log_sigma(a, original->device()))
+                     : transferred_experts_log_sigma;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
   return p;
 }

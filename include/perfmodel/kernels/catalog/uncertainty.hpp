@@ -33,6 +33,15 @@ constexpr kind_log_sigmas transferred_log_sigmas(kind_log_sigmas log_sigmas, dou
   return log_sigmas;
 }
 
+/// log_sigma of a changed copy by kind: the original's, or that of the change where it is larger.
+constexpr kind_log_sigmas changed_log_sigmas(kind_log_sigmas log_sigmas, const accelerator& a,
+                                             const measured_machine& original) {
+  for (double& w : log_sigmas) {
+    if (w > 0.0) w = (std::max)(w, change_log_sigma(a, original.device()));
+  }
+  return log_sigmas;
+}
+
 /// log_sigma by kind of GEMMs, attention and experts on an accelerator: its own, or that of a
 /// transfer. Dequantised GEMMs were measured on A100 only: other machines take A100's in quadrature
 /// with a transfer from it.
@@ -56,10 +65,11 @@ constexpr kind_log_sigmas transferred_attention_log_sigmas(const accelerator& a,
   return log_sigmas;
 }
 constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
-  const measured_machine* own = measured_machine_of(a);
-  const measured_machine& from = own != nullptr ? *own : gemm_donor_of(a);
-  kind_log_sigmas log_sigmas =
-      own != nullptr ? from.gemm_log_sigmas : transferred_gemm_log_sigmas(a, from);
+  const measured_machine* original = original_of(a);
+  const measured_machine& from = original != nullptr ? *original : gemm_donor_of(a);
+  kind_log_sigmas log_sigmas = original != nullptr
+                                   ? changed_log_sigmas(from.gemm_log_sigmas, a, from)
+                                   : transferred_gemm_log_sigmas(a, from);
   constexpr auto kind = static_cast<std::size_t>(gemm_kind::dequantised);
   if (from.gemm_log_sigmas[kind] == 0.0 && !is_measured_amd(a)) {
     log_sigmas[kind] = in_quadrature(measured_a100.gemm_log_sigmas[kind],
@@ -68,9 +78,9 @@ constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
   return log_sigmas;
 }
 constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
-  const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? own->attention_log_sigmas
-                        : transferred_attention_log_sigmas(a, nearest_donor_of(a));
+  const measured_machine* original = original_of(a);
+  return original != nullptr ? changed_log_sigmas(original->attention_log_sigmas, a, *original)
+                             : transferred_attention_log_sigmas(a, nearest_donor_of(a));
 }
 /// log_sigma of MoE experts with a profile from the source GPU `from`. AMD: the source's. Same
 /// generation: the source's by measured kind, at least 0.065 (fp8 between H100 and H200 differs by
@@ -92,9 +102,9 @@ constexpr kind_log_sigmas transferred_expert_log_sigmas(const accelerator& a,
   return log_sigmas;
 }
 constexpr kind_log_sigmas expert_log_sigmas_of(const accelerator& a) {
-  const measured_machine* own = measured_machine_of(a);
-  return own != nullptr ? own->expert_log_sigmas
-                        : transferred_expert_log_sigmas(a, gemm_donor_of(a));
+  const measured_machine* original = original_of(a);
+  return original != nullptr ? changed_log_sigmas(original->expert_log_sigmas, a, *original)
+                             : transferred_expert_log_sigmas(a, gemm_donor_of(a));
 }
 
 // Variation of services around the shipped profile of their engine.
