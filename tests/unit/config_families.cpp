@@ -193,8 +193,7 @@ TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
   CHECK(refusal_of(shared, "n_head", 12).find("num_mem_blocks is 2") == 0);
 }
 
-TEST_CASE("a family whose projections have biases has them whatever attention_bias says",
-          "[models]") {
+TEST_CASE("a family with biased projections has them with any attention_bias", "[models]") {
   // GPT-2: 768 x 4 biases of attention in a layer.
   json gpt2 = {{"model_type", "gpt2"}, {"architectures", {"GPT2LMHeadModel"}},
                {"n_embd", 768},        {"n_layer", 12},

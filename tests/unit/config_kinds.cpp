@@ -153,7 +153,7 @@ TEST_CASE("projections that a file leaves unquantised keep 16 bits, from every k
   CHECK(stored({{"quant_method", "fp8"}, {"ignore", {"re:.*self_attn.*"}}}).attention == pm::bf16);
 }
 
-TEST_CASE("a dense network beside experts is not the experts", "[models]") {
+TEST_CASE("a dense network next to experts is not the experts", "[models]") {
   const json routed = with(plain, {{"num_experts", 8},
                                    {"num_experts_per_tok", 2},
                                    {"moe_intermediate_size", 32},

@@ -378,18 +378,18 @@ TEST_CASE("service: prompts that arrive between two steps are those of the time 
 
 TEST_CASE("service: prefill first, the gap between two decode steps is a busy period") {
   auto t = terms(pm::scheduling::prefill_first, 101, 1e9);
-  const auto gap = [&](double marginal, double rate) {
+  const auto interval = [&](double marginal, double rate) {
     auto p = passes;
     p.marginal_prefill_time = s(marginal);
-    return pm::detail::prefill_first_gap<double>(t, p, rate * pm::request_per_s);
+    return pm::detail::prefill_first_interval<double>(t, p, rate * pm::request_per_s);
   };
   for (const double rate : {0.5, 5.0, 20.0}) {
     // One prompt a step: M/G/1 with the decode step as its vacation, D / (1 - rate P).
-    CHECK(near(gap(0.040, rate).mean, s(0.010 / (1 - rate * 0.040)), 1e-9));
+    CHECK(near(interval(0.040, rate).mean, s(0.010 / (1 - rate * 0.040)), 1e-9));
     // Any number in 40 ms: steps go on while one arrives in 40 ms.
     const double steps = (1 - std::exp(-rate * 0.010)) * std::exp(rate * 0.040);
-    CHECK(near(gap(0.0, rate).prefill_steps, steps, 1e-9));
-    CHECK(near(gap(0.0, rate).mean, s(0.010 + steps * 0.040), 1e-9));
+    CHECK(near(interval(0.0, rate).prefill_steps, steps, 1e-9));
+    CHECK(near(interval(0.0, rate).mean, s(0.010 + steps * 0.040), 1e-9));
   }
 }
 

@@ -63,7 +63,7 @@ constexpr void add_stream_interval(basic_latency_distribution<T>& times,
              during_burst * mean_itl});
 }
 
-/// 99th percentile of a Poisson count over its mean n, in the normal approximation 1 + 2.326 / sqrt(n).
+/// 99th percentile of a Poisson count over its mean n: 1 + 2.326 / sqrt(n) (normal approximation).
 template <Scalar T>
 constexpr T poisson_p99(const T& mean) {
   using math::sqrt;
@@ -164,9 +164,9 @@ constexpr T prefills_of_others(const basic_service_terms<T>& s, const basic_pref
   return scalar_min(prefills, T(1.0 / p.decode_steps_per_prefill));
 }
 
-/// Mean number of other prefills that arrive for the same engine step as a given prefill. Of static
-/// batches these are all others. In steady state completions are random. In a run, requests of the initial burst tend to complete at
-/// the same time, and so do those that replace them.
+/// Mean number of other prefills that arrive for the same engine step as a given prefill. For static
+/// batches these are all others. In steady state completions are random. In a run, requests of the
+/// initial burst tend to complete at the same time, and so do those that replace them.
 template <Scalar T>
 constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                                  const basic_closed_loop<T>& loop, const T& batch, const T& steps) {

@@ -14,25 +14,25 @@ struct admission_queue {
   duration<T> wait{};  ///< mean wait of the arrivals that queue
 };
 
-/// Inter-token latency of a prefill-first scheduler at arrival rate lambda. Between two decode steps
-/// the engine prefills until no prompt waits; the prompts that arrive during a prefill step form the
-/// next one. With g prefill steps between two decode steps, of k prompts each:
+/// Interval between two decode steps of a prefill-first scheduler at arrival rate lambda. The engine
+/// prefills until no prompt waits; the prompts that arrive during a prefill step form the next one.
+/// With g prefill steps in an interval, of k prompts each:
 ///   ITL = D + g (P - M) + lambda ITL M      all prompts that arrive are prefilled
 ///   g   = (1 - exp(-lambda D)) exp(lambda (P - M) + k (1 - exp(-lambda M))),   k = lambda ITL / g
-/// D is the time of a decode step, P that of a prefill, M its marginal time. No prompt arrives during
-/// a step with a Poisson number of prompts, k in the mean, with the probability 1 / exp(...).
+/// D is the time of a decode step, P that of a prefill, M its marginal time. During a step with a
+/// Poisson number of prompts (mean k), no prompt arrives with probability 1 / exp(...).
 /// u = lambda D / g solves u exp(b u) = constant, by Newton's method for Lambert's W.
 /// Exact where prompts do not share a step (M = P: the busy period of M/G/1) and where a step costs
 /// the same for any number of them (M = 0).
 /// Test: both limits; the simulation, tests/simulator/closed_forms.cpp.
 template <Scalar T>
-struct prefill_first_gap {
+struct prefill_first_interval {
   T marginal{};       ///< lambda M
   T prefill_steps{};  ///< g
   duration<T> mean{};
 
-  constexpr prefill_first_gap(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                              const request_rate<T>& rate) {
+  constexpr prefill_first_interval(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                   const request_rate<T>& rate) {
     using math::exp;
     using math::log;
     const duration<T> shared = max(p.prefill_time - p.marginal_prefill_time, duration<T>{});
@@ -63,7 +63,8 @@ struct prefill_first_gap {
 
 /// Mean number m of prefills that start between two engine steps at arrival rate lambda:
 /// m = lambda (D + q S + (m - q) M) with q = 1 - exp(-m), as in itl_of, by Newton's method from the
-/// value for q = 1. A prompt in chunks adds its stall to as many steps: m = lambda D / (1 - lambda S).
+/// value for q = 1. A prompt in chunks adds its stall to as many steps:
+/// m = lambda D / (1 - lambda S).
 /// At most what full steps can take.
 /// Test: the equation itself; the simulation, tests/simulator/closed_forms.cpp.
 template <Scalar T>
@@ -89,9 +90,9 @@ constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_
   return scalar_min(scalar_max(m, decode), scalar_max(p.prefills_per_step, T(1.0)));
 }
 
-/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed
-/// chunks a step with prefill takes L for k prompts in the mean and could take K (`prefills_per_step`),
-/// so the service time is L / K; else it is the time of a prompt in full steps.
+/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed chunks a step with
+/// prefill takes L for k prompts on average and has room for K (`prefills_per_step`), so the service
+/// time is L / K; else it is the time of a prompt in full steps.
 /// Exact for one prompt a step: the decode steps between are the vacations of the server.
 template <Scalar T>
 struct prefill_queue {
@@ -125,11 +126,13 @@ struct prefill_queue {
 /// asked of pipelines alone. The prompts behind a request, k = lambda (wait + own prefill), follow
 /// in the steps after its prefill:
 ///   prefill first   all before its first decode step
-///   mixed           the first step has some with probability a = 1 - exp(-k). Over a long output the
-///                   steps with prefill are lambda P c more than those of random steps, for the
-///                   arrivals during the own prefill P; the share of an output's is
-///                   a b (1 - exp(-(O - 1) / b)) / (O - 1), b = max(1, lambda P c / a) / (1 - lambda S)
-/// c is the number of steps per prompt, S the time that a further prompt adds to them. The other intervals are those of a random engine step.
+///   mixed           the first step has some with probability a = 1 - exp(-k). Over a long output,
+///                   lambda P c more steps have prefill than random steps do, for the arrivals
+///                   during its own prefill P. The share of an output's intervals is
+///                   a b (1 - exp(-(O - 1) / b)) / (O - 1),
+///                   b = max(1, lambda P c / a) / (1 - lambda S)
+/// c is the number of steps per prompt, S the time that a further prompt adds to them. The other
+/// intervals are those of a random engine step.
 /// Leaves out: data-parallel groups.
 /// Test: the simulation, tests/simulator/closed_forms.cpp.
 template <Scalar T>
@@ -166,13 +169,13 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
     itl.add(with_length(share, p.decode_time + stall, stall, {}, s.input_cv));
     return itl;
   }
-  const prefill_first_gap<T> gap(s, p, rate);
+  const prefill_first_interval<T> interval(s, p, rate);
   const T decode = scalar_max(T(rate * p.decode_time / request), T(1e-12));
   const T stalled = any_of(decode);  // share of decode steps that prefills follow
-  const duration<T> stall = (gap.mean - p.decode_time) / stalled;
+  const duration<T> stall = (interval.mean - p.decode_time) / stalled;
   const T own = 1.0 / s.intervals();  // the interval after its own prefill
   // `behind` prompts wait there where lambda D do after a decode step.
-  const duration<T> rest = gap.after(p, behind, followed, stalled);
+  const duration<T> rest = interval.after(p, behind, followed, stalled);
   itl.add({(1.0 - own) * (1.0 - stalled) + own * (1.0 - followed), p.decode_time});
   const duration<T> first = min(p.prefill_time, stall);
   itl.add(with_length(T((1.0 - own) * stalled), p.decode_time + first, first, stall - first,
@@ -229,8 +232,9 @@ constexpr admission_queue<T> admission_queue_of(const basic_service_terms<T>& s,
 ///   TTFT   CPU time + scheduling steps x ITL + residual step + prefill
 ///          + rho / (1 - rho) (cv^2 + cv_I^2) / 2 x saturated prefill time + admission delay
 /// O is the number of output tokens, cv the variation of arrivals, cv_I that of prompt lengths.
-/// `itl` and the step times `p` are those of the mean decode batch. `capacity_rate` is the throughput
-/// of the closed loop with all batch slots taken. Prefill is an M/G/1 queue with vacations: the engine decodes while no prompt waits.
+/// `itl` and the step times `p` are those of the mean decode batch. `capacity_rate` is the
+/// throughput of the closed loop with all batch slots taken. Prefill is an M/G/1 queue with
+/// vacations: the engine decodes while no prompt waits.
 /// Source: Pollaczek and Khinchine; Levy and Yechiali 1975 (vacations); Allen and Cunneen (other
 /// arrival processes).
 /// Leaves out: preemption.
@@ -260,11 +264,11 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   const bool batching = s.scheduler == scheduling::prefill_first && p.pipeline_stages == 1.0;
   duration<T> residual = detail::residual_step_time(s, p, state, itl);
   if (batching) {
-    const detail::prefill_first_gap<T> gap(s, p, rate);
-    const T steps = scalar_max(gap.prefill_steps, T(1e-12));
-    const duration<T> step = (gap.mean - p.decode_time) / steps;
-    residual = 0.5 * (busy * p.decode_time * (p.decode_time / gap.mean) +
-                      (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / gap.mean));
+    const detail::prefill_first_interval<T> interval(s, p, rate);
+    const T steps = scalar_max(interval.prefill_steps, T(1e-12));
+    const duration<T> step = (interval.mean - p.decode_time) / steps;
+    residual = 0.5 * (busy * p.decode_time * (p.decode_time / interval.mean) +
+                      (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / interval.mean));
   }
   // Arrivals during one step join the same next step.
   const T coscheduled = mixed || batching ? scalar_min(T(rate * residual / request * 2.0),
