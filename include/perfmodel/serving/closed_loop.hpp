@@ -164,8 +164,8 @@ constexpr T prefills_of_others(const basic_service_terms<T>& s, const basic_pref
   return scalar_min(prefills, T(1.0 / p.decode_steps_per_prefill));
 }
 
-/// Mean number of other prefills that arrive for the same engine step as a given prefill. For static
-/// batches these are all others. In steady state completions are random. In a run, requests of the
+/// Mean number of other prefills that arrive for the same engine step as a given prefill. For
+/// static batches these are all others. In steady state completions are random. In a run, requests of the
 /// initial burst tend to complete at the same time, and so do those that replace them.
 template <Scalar T>
 constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,

@@ -14,8 +14,8 @@ struct admission_queue {
   duration<T> wait{};  ///< mean wait of the arrivals that queue
 };
 
-/// Interval between two decode steps of a prefill-first scheduler at arrival rate lambda. The engine
-/// prefills until no prompt waits; the prompts that arrive during a prefill step form the next one.
+/// Interval between two decode steps of a prefill-first scheduler at arrival rate lambda. The
+/// engine prefills until no prompt waits; the prompts that arrive during a prefill step form the next one.
 /// With g prefill steps in an interval, of k prompts each:
 ///   ITL = D + g (P - M) + lambda ITL M      all prompts that arrive are prefilled
 ///   g   = (1 - exp(-lambda D)) exp(lambda (P - M) + k (1 - exp(-lambda M))),   k = lambda ITL / g
@@ -90,9 +90,9 @@ constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_
   return scalar_min(scalar_max(m, decode), scalar_max(p.prefills_per_step, T(1.0)));
 }
 
-/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed chunks a step with
-/// prefill takes L for k prompts on average and has room for K (`prefills_per_step`), so the service
-/// time is L / K; else it is the time of a prompt in full steps.
+/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed chunks a step
+/// with prefill takes L for k prompts on average and has room for K (`prefills_per_step`), so the
+/// service time is L / K; else it is the time of a prompt in full steps.
 /// Exact for one prompt a step: the decode steps between are the vacations of the server.
 template <Scalar T>
 struct prefill_queue {
