@@ -165,8 +165,8 @@ constexpr T prefills_of_others(const basic_service_terms<T>& s, const basic_pref
 }
 
 /// Mean number of other prefills that arrive for the same engine step as a given prefill. For
-/// static batches these are all others. In steady state completions are random. In a run, requests of the
-/// initial burst tend to complete at the same time, and so do those that replace them.
+/// static batches these are all others. In steady state completions are random. In a run, requests
+/// of the initial burst tend to complete at the same time, and so do those that replace them.
 template <Scalar T>
 constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                                  const basic_closed_loop<T>& loop, const T& batch, const T& steps) {

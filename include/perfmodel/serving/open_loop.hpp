@@ -15,7 +15,8 @@ struct admission_queue {
 };
 
 /// Interval between two decode steps of a prefill-first scheduler at arrival rate lambda. The
-/// engine prefills until no prompt waits; the prompts that arrive during a prefill step form the next one.
+/// engine prefills until no prompt waits; the prompts that arrive during a prefill step form the
+/// next one.
 /// With g prefill steps in an interval, of k prompts each:
 ///   ITL = D + g (P - M) + lambda ITL M      all prompts that arrive are prefilled
 ///   g   = (1 - exp(-lambda D)) exp(lambda (P - M) + k (1 - exp(-lambda M))),   k = lambda ITL / g

@@ -234,8 +234,8 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
 
 /// Solution of an open loop at arrival rate lambda. Between two tokens of a sequence m = lambda ITL
 /// prefills start, and n = m (O - 1) sequences decode, by Little's law. A token meets n others
-/// where arrivals are Poisson (they see time averages); requests in bursts meet more, periodic arrivals
-/// fewer. The closed loop with all batch slots taken has the largest possible throughput.
+/// where arrivals are Poisson (they see time averages); requests in bursts meet more, periodic
+/// arrivals fewer. The closed loop with all batch slots taken has the largest possible throughput.
 /// Not feasible: an arrival rate of at least that throughput.
 /// Source: Little 1961; Wolff, "Poisson arrivals see time averages", Oper. Res. 30(2), 1982.
 /// Test: the simulator of tests/simulator; tests/simulator/closed_forms.cpp.
