@@ -52,6 +52,9 @@ std::array<double, 6> shape_of(const pm::moe_ffn& x) {
 std::array<double, 6> shape_of(const pm::basic_embedding<>& x) {
   return {x.tokens, x.vocabulary, x.hidden};
 }
+std::array<double, 6> shape_of(const pm::basic_lora_gemm<>& x) {
+  return {x.tokens, x.depth, x.width};
+}
 std::array<double, 6> shape_of(const pm::basic_norm<>& x) {
   return {x.rows, x.width};
 }
