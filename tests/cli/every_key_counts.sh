@@ -113,8 +113,7 @@ itl_percentile ~plan_pools no prompt stalls an answer of pools: all gaps are ali
 mode bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,step_bound,advice_bound,plan_bound is asked already
 mode memory,own_memory takes no time
 activation_format bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,step_bound,plan_bound products run in the wider format, that of the weights
-cuda_graphs,step_cpu_s,sequence_cpu_s step_bound,advice_bound a bound has no CPU time
-cuda_graphs plan_bound a bound has no CPU time, and all requests fit
+cuda_graphs,step_cpu_s,sequence_cpu_s step_bound a bound has no CPU time
 cuda_graphs step_mixed its kernels outlast the launches
 activation_bytes ~plan_targets all requests fit
 engine step_bound a bound's time does not depend on it

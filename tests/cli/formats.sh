@@ -39,7 +39,7 @@ row_again() { # <model> <row> <concurrency>
   local model=$1 row=$2 replicas groups question answer key
   replicas=$(number "$row" replicas) groups=$(number "$row" data_parallel)
   [[ $replicas -eq 1 || $groups -eq 1 ]] || return 0 # `serving` has one number for both
-  [[ $row != *'"prefill":'* ]] || return 0
+  [[ $row != *'"prefill":{'* ]] || return 0
   # A limit of the batch is not always a whole number, and then no key of `serving`.
   awk -v limit="$(number "$row" batch_limit)" -v n="$replicas" -v users="$3" 'BEGIN { exit !(limit * n >= users) }' || return 0
   question=(--model "$model" --accelerator "$(word "$row" accelerator)" --engine "$(word "$row" engine)"

@@ -39,9 +39,11 @@ for of in ttft itl; do
 done
 [[ $(ends interval_80_s) == "$(ends itl_interval_80_s)" ]] || fail 'interval_80_s is not that of itl_s'
 
-# Goodput: nine of ten requests are within the 90th percentile; none where every gap is too long.
+# Goodput: at least nine of ten requests are within the 90th percentile; none where every ITL is too
+# long.
 limit=$(number "$steady" ttft_p90_s)
-same 'within the 90th percentile' 'goodput_requests_per_s / requests_per_s' 0.9 1e-6 "$(answer --concurrency 64 --ttft_limit_s "$limit")"
+holds 'within the 90th percentile' '0.9 * requests_per_s * (1 - 1e-6) <= goodput_requests_per_s' \
+  "$(answer --concurrency 64 --ttft_limit_s "$limit")"
 itl=$(number "$steady" itl_s)
 for factor in 0.99 1.01; do
   limit=$(awk -v x="$itl" -v f=$factor 'BEGIN { printf "%.12g", x * f }')
@@ -54,10 +56,10 @@ bound=$(answer --concurrency 64 --mode bound)
 same "Little's law of the bound" 'requests_per_s * e2e_s' 64 1e-9 "$bound"
 [[ $bound != *_p[0-9]* && $bound != *interval* && $bound != *goodput* ]] || fail "a bound has a distribution: $bound"
 
-# In a run of one wave nobody decodes beside a prompt: the gaps are those of a step.
+# In a run of one wave decoding waits for all prefills: the mean ITL has the rest of them in the first.
 wave=$(answer --concurrency 64 --requests 64 --scheduler prefill_first)
-step=$("$napkin" step --model llama_3_70b --accelerator h100_sxm --tensor_parallel 8 --engine vllm --batch 64 --context 2304 --json)
-same 'ITL of one wave' itl_s "$(number "$step" time_s)" 1e-9 "$wave"
+simulated=$(answer --concurrency 64 --requests 64 --scheduler prefill_first --method simulation)
+near 'ITL of one wave' "$(number "$wave" itl_s)" "$(number "$simulated" itl_s)" 1e-3
 
 # less <what> <key> <answer> <answer>: of the first it is less.
 less() {

@@ -1,7 +1,8 @@
 // Draft tokens accepted are one less than tokens emitted, so a speed-up takes the latter only.
-// expect-gcc: use of deleted function .*speculative_speedup.*not_emitted|use of deleted function
-// .*accepted_draft_tokens expect-clang: call to deleted function 'speculative_speedup' expect:
-// not_emitted lines: 31
+// expect-gcc: use of deleted function .*speculative_speedup.*not_emitted|use of deleted function .*accepted_draft_tokens
+// expect-clang: call to deleted function 'speculative_speedup'
+// expect: not_emitted
+// lines: 31
 #include <perfmodel/laws/speculative.hpp>
 namespace pm = perfmodel;
 

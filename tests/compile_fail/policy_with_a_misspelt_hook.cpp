@@ -1,6 +1,5 @@
 // A hook that a policy states but misspells is an error; the twin spells it right.
-// expect: this policy states a hook that it does not
-// have.*docs/troubleshooting.md#an-execution-policy
+// expect: this policy states a hook that it does not have.*docs/troubleshooting.md#an-execution-policy
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>

@@ -1,6 +1,5 @@
 // A hook that a policy has but does not state is an error; the twin states it.
-// expect: this policy has a hook that its policy_hooks do not
-// state.*docs/troubleshooting.md#an-execution-policy
+// expect: this policy has a hook that its policy_hooks do not state.*docs/troubleshooting.md#an-execution-policy
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>

@@ -1,6 +1,7 @@
-// std::max takes two of one type, and a fact is not its quantity; max found by its arguments takes
-// both. expect-gcc: no matching function for call to 'max\(const perfmodel::v[0-9_]+::fact<
-// expect-clang: deduced conflicting types for parameter '_Tp' \('fact< lines: 50
+// std::max takes two of one type, and a fact is not its quantity; max found by its arguments takes both.
+// expect-gcc: no matching function for call to 'max\(const perfmodel::v[0-9_]+::fact<
+// expect-clang: deduced conflicting types for parameter '_Tp' \('fact<
+// lines: 50
 #include <algorithm>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/units/constants.hpp>

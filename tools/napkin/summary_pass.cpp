@@ -315,7 +315,7 @@ summary_part bound_step(const pm::deployment& d, const pm::iteration& i, double 
   const auto e = pm::detail::bound_of_step(d, i, bound_mode{});
   const double memory = e.terms["weights"].value() + e.terms["kv_cache"].value();
   const double compute = e.terms["compute"].value();
-  const double host_link = e.terms["host_link"].value();
+  const double host_link = e.terms.time_of("host_link").value();
   const bool from_host = host_link > std::max(memory, compute);
   if (from_host) add_step(part, {"weights in host memory", "", times * host_link, by_links});
   pm::detail::visit_operators(d, i, [&](const pm::basic_operator<double>& o) {

@@ -125,22 +125,31 @@ void add_interference(summary_part& part, const served_load& x, const decoding& 
   const auto& itl = flow.state.itl;
   const pm::prefill_steps& p = flow.passes;
   const double whole = itl.mean().value();
-  const bool preempts = found.load.preemption_mode && itl.size() > 2;
-  const double away = preempts ? itl[2].weight : 0.0;
+  const bool mixed = flow.terms.scheduler == pm::scheduling::mixed_chunks;
+  // Unless steps are mixed, the third part is the first interval of an output.
+  const std::size_t usual = mixed ? 2 : 3;
+  const bool preempts = found.load.preemption_mode && itl.size() > usual;
+  const double away = preempts ? itl[usual].weight : 0.0;
   double without_preemption = whole;
   if (preempts) {
-    const double last = itl[2].from.value() + itl[2].tail.value();
+    const double last = itl[usual].from.value() + itl[usual].tail.value();
     without_preemption = (whole - away * last) / (1.0 - away);
   }
   const double stall = p.decode_stall.value(), next = p.marginal_prefill_time.value();
   const double all = without_preemption - p.decode_time.value();
   if (itl.size() > 1 && all > 1e-9 * whole) {
-    const bool chunked = flow.terms.scheduler == pm::scheduling::mixed_chunks && p.chunks > 1.0;
+    const bool chunked = mixed && p.chunks > 1.0;
+    const double first = !mixed && itl.size() > 2 ? itl[2].weight / (1.0 - away) : 0.0;
+    const double rest = first > 0.0 ? itl[2].from.value() + 0.5 * itl[2].range.value() +
+                                          itl[2].tail.value() - p.decode_time.value()
+                                    : 0.0;
     const double stalled = itl[1].weight / (1.0 - away);
-    const double more = !chunked && next > 0.0 ? (all - stalled * stall) / next : 0.0;
-    const double met = chunked ? all / stall : stalled + more;
+    const double more =
+        !chunked && next > 0.0 ? (all - first * rest - stalled * stall) / next : 0.0;
+    const double met = (chunked ? all / stall : stalled + more) / (1.0 - first);
     std::string how = share_of_time(chunked ? met : stalled, stall);
     if (more > 1e-9) how += " + " + share_of_time(more, next);
+    if (first * rest > 1e-9 * whole) how += " + " + share_of_time(first, rest);
     add_step(part, {interference, how, all, interference});
     std::string text = cat("prefill interference: ", digits(met), " prefills start per ITL");
     if (x.load.is_closed() && !found.load.preemption_mode) {
@@ -148,15 +157,17 @@ void add_interference(summary_part& part, const served_load& x, const decoding& 
       const double others = std::min(loop.concurrency, flow.terms.max_running) - 1.0;
       const double seen =
           loop.requests ? 1.0 - std::min(1.0, (others + 1.0) / *loop.requests) : 1.0;
-      if (std::fabs(others * seen / flow.terms.intervals() - met) < 1e-6 * met)
+      const double steps = pm::detail::steps_per_request(
+          flow.terms, p, flow.state.ttft_terms.scheduling_steps - flow.terms.stream_steps);
+      if (std::fabs(others * seen / steps - met) < 1e-6 * met)
         text += cat(" = ", seen < 1.0 ? digits(seen) + " x " : "", digits(others), " / ",
-                    digits(flow.terms.intervals()));
+                    digits(steps), " steps per request");
     }
     if (!chunked) {
-      const bool by_chance = stalled < 1.000001 * -std::expm1(-met);
+      const bool by_chance = stalled / (1.0 - first) < 1.000001 * -std::expm1(-met);
       const std::string share = by_chance ? cat("1 - exp(-", digits(met), ")")
                                           : cat(digits(met), " / ", digits(p.prefills_per_step));
-      text += cat(", any in ", share, " = ", digits(100.0 * stalled), " % of them");
+      text += cat(", any in ", share, " = ", digits(100.0 * stalled / (1.0 - first)), " % of them");
     }
     text += cat("; each adds ", time_text(stall), " (prefill ", time_text(p.prefill_time.value()));
     if (flow.terms.scheduler == pm::scheduling::mixed_chunks) {

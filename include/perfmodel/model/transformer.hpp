@@ -53,7 +53,7 @@ struct weight_storage {
   storage_format attention = linear;
   std::optional<storage_format> tables{};
 
-  constexpr storage_format of_tables() const { return tables.value_or(storage_format(others)); }
+  constexpr storage_format of_tables() const { return tables.value_or(without_scales(others)); }
 
   constexpr weight_storage() = default;
   constexpr weight_storage(const storage_format& all, number_format rest = number_format::bf16)

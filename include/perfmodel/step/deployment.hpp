@@ -7,8 +7,8 @@
 #include <perfmodel/engine/formats.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/model/parameters.hpp>
-#include <perfmodel/operators/lora.hpp>
 #include <perfmodel/parallel/layout.hpp>
+#include <perfmodel/step/lora.hpp>
 #include <perfmodel/step/sharding.hpp>
 
 namespace perfmodel::inline v0_3 {
