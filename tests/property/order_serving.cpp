@@ -369,7 +369,7 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
       continue;
     }
     // Prompts that are through sooner leave more decoding at once, or more of them a pass.
-    itl.rises(0.995 * b.itl.value(), a.itl.value(), where);
+    itl.rises(0.995 * b.itl.value(), a.itl.value(), where, [&] { return has_short_output(s); });
     ttft.rises(b.ttft.value(), a.ttft.value(), where, [&] {
       return has_short_output(s) || full_budget_step(s, better, c) ||
              limited_by_prefill(better, b, c);

@@ -37,7 +37,8 @@ TEST_CASE(
               pm::iteration{
                   .batch = 5, .context = 900, .prefill_tokens = 512, .prefill_past = 100}}) {
           const pm::estimate whole = pm::detail::prediction_of_step(d, i, calibration, calibration);
-          CHECK(pm::detail::time_of_step(d, i, calibration, calibration) == whole.time);
+          CHECK(near(pm::detail::time_of_step(d, i, calibration, calibration).value(),
+                     whole.time.value()));
           pm::detail::visit_operators(d, i, [&](const pm::basic_operator<>&, const auto& workload) {
             if constexpr (requires { calibration.time(d.device, workload); }) {
               CHECK(near(calibration.time(d.device, workload).value(),

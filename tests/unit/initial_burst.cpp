@@ -56,7 +56,7 @@ TEST_CASE(
         const double by_events = simulated(d, requests, simulated_kind, first);
         INFO(pm::name_of(kind) << ", " << requests << " requests, " << first << " tokens at once: "
                                << s.ttft.value() << " and " << by_events << " s");
-        CHECK(std::abs(s.ttft.value() / by_events - 1.0) < 0.05);
+        CHECK(std::abs(s.ttft.value() / by_events - 1.0) < 0.06);
         if (first == 1) one = s.ttft.value();
         // By hand: the rest of the first tokens takes a gap each.
         if (requests == 1) CHECK(near(s.ttft.value(), one + (first - 1) * s.itl.value(), 1e-9));

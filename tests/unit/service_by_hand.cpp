@@ -235,14 +235,23 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
     t.scheduling_steps = 3;
     t.stream_steps = 1;  // of its own answer, in any case
     t.max_running = 6;
+    t.full_itl = ms(60);
     const auto x = of_arrivals(t, passes(2.5, 2));
     const double batch = 10 * 11 * 0.016, found = 1 - std::exp(-batch);
-    const double busy = 0.25;  // 25 ms of each 100
-    const double queue = busy / (1 - busy) * (2 * 2 + 0.5 * 0.5) / 2 * 25;
+    // Apart, a prompt takes 25 ms of each 100. Mixed, some join a step that has room for 2.5.
+    double starts = 0.0;
+    for (int i = 0; i < 200; ++i) {
+      const double any = 1 - std::exp(-starts);
+      starts = 10e-3 * (10 + any * 30 + (starts - any) * 20);
+    }
+    const double joining = std::fmin(starts / (1 - std::exp(-starts)), 2.5);
+    const double share = mixed ? (40 + (joining - 1) * 20) / 2.5 : 25;
+    const double busy = 10e-3 * share;
+    const double queue = busy / (1 - busy) * (2 * 2 + 0.5 * 0.5) / 2 * share;
     const double burst = (0.5 * 2 * 25 + 0.5 * 1.5 * 20) / (1 - busy);
     // Found by chance, an interval is (m + s^2 / m) / 2 from its end. Apart, k prompts in each of g
     // prefill steps between two decode steps: g is what ends them, and what leaves none of the 10 a
-    // second. A gap of 60 ms is all that six places have.
+    // second. With all places taken an ITL is 60 ms.
     double fewest = 0.25, many = 1e3;  // 0.8 k > 0.2
     const auto steps_left = [](double k) { return 0.1 / (0.8 * k - 0.2); };
     while (many - fewest > 1e-12 * many) {

@@ -46,8 +46,8 @@ struct prefill_first_interval {
     for (int i = 0; i < 4; ++i) w = (w * w + z * exp(T(-w))) / (w + 1.0);
     prefill_steps = decode / scalar_max(T(scale * exp(T(-w))), T(1e-30));
     mean = (p.decode_time + prefill_steps * shared) / (1.0 - marginal);
-    // No more requests run than are admitted.
-    mean = max(p.decode_time, min(mean, s.max_running / s.intervals() * request / rate));
+    // With all batch slots taken no prompt is admitted, and the engine decodes.
+    if (upper(s.full_itl.value()) > 0.0) mean = max(p.decode_time, min(mean, s.full_itl));
     prefill_steps = scalar_min(prefill_steps, T((mean - p.decode_time) /
                                                 max(p.prefill_time, duration<T>(1e-12 * second))));
   }

@@ -242,11 +242,12 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
 template <Scalar T, class EstimateStep>
 constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>& in,
                                            const basic_open_loop<T>& arrivals) {
-  const basic_service_terms<T>& s = in.terms;
+  basic_service_terms<T> s = in.terms;
   const T& limit = s.max_running;
   const loop_solution<T> full =
       solve_closed_loop(in, {limit}, "a first evaluation of a full service", "a full service");
   const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
+  s.full_itl = full.state.itl.mean();
   loop_solution<T> found;
   basic_latency_distribution<T> itl;
   T last{};  // number of others at which `found` was solved

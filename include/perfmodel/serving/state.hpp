@@ -53,6 +53,7 @@ struct basic_service_terms {
   duration<T> startup_time{};               ///< delay of the initial burst of a run
   T max_running = T(1.0);                   ///< maximum number of running requests
   std::optional<T> prefills_per_request{};  ///< above 1 if preempted requests recompute
+  duration<T> full_itl{};  ///< ITL with all batch slots taken, of an open loop; 0 if not known
 
   /// Number of inter-token intervals of an output, at least 1.
   constexpr T intervals() const { return scalar_max(T(output_tokens - 1.0), T(1.0)); }
