@@ -118,6 +118,13 @@ bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm:
          0.9 * passes_of(s, c).prefills_per_step;
 }
 
+/// An open loop that prefills first. Near its largest rate an interval between two decode steps is
+/// that of a service with all batch slots taken, which grows with their number.
+bool fills_prefill_first(const service& s) {
+  if (s.l.is_closed()) return false;
+  return s.l.scheduler.value_or(scheduling_of(s.d.serving_engine)) == pm::scheduling::prefill_first;
+}
+
 /// Whether a full pass has more prompts, as fewer decode in it, and takes longer: a wave of
 /// attention more.
 bool full_budget_step(const service& s, const service& t, const pm::calibrated& c) {
@@ -298,8 +305,8 @@ TEST_CASE("an open loop: more requests never take less time", "[order]") {
 
 TEST_CASE("a calibrated open loop: more requests never take less time", "[calibrated][order]") {
   random_numbers x(94);
-  order itl("ITL"), ttft("time to first token"), e2e("whole time"),
-      gaps("99 % of gaps, by less than 1 %");
+  order itl("ITL, by less than 0.01 %"), ttft("time to first token"),
+      e2e("whole time, by less than 0.01 %"), gaps("99 % of gaps, by less than 1 %");
   const long n = samples();
   for (long i = 0; i < n; ++i) {
     const service s = random_service(x, false);
@@ -309,13 +316,14 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     const auto a = pm::serving(s.d, s.l, c), b = pm::serving(more.d, more.l, c);
     if (!b.feasible.feasible) continue;
     const auto where = [&] { return told(s) + "; " + told(more); };
-    itl.rises(a.itl.value(), b.itl.value(), where,
+    itl.rises(0.9999 * a.itl.value(), b.itl.value(), where,
               [&] { return has_short_output(s) || steps_between(s, more, c); });
     ttft.rises(a.ttft.value(), b.ttft.value(), where, [&] { return has_short_output(s); });
-    e2e.rises(a.e2e.value(), b.e2e.value(), where, [&] { return has_short_output(s); });
+    e2e.rises(0.9999 * a.e2e.value(), b.e2e.value(), where, [&] { return has_short_output(s); });
     gaps.rises(0.99 * a.itl_distribution.quantile(0.99).value(),
                b.itl_distribution.quantile(0.99).value(), where, [&] {
-                 return has_short_output(s) || steps_between(s, more, c) || nearly_full(more, b, c);
+                 return has_short_output(s) || fills_prefill_first(s) ||
+                        steps_between(s, more, c) || nearly_full(more, b, c);
                });
   }
 }
@@ -361,7 +369,8 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
       // More of it lets more in at once, each of which is slower; passes of more may be beyond a
       // step.
       const auto saturated = [&] {
-        return excused() || full_throughput(better, c) < full_throughput(s, c);
+        return excused() || fills_prefill_first(s) ||
+               full_throughput(better, c) < full_throughput(s, c);
       };
       more_ttft.rises(0.9 * b.ttft.value(), a.ttft.value(), where, saturated);
       more_e2e.rises(0.9 * b.e2e.value(), a.e2e.value(), where, saturated);

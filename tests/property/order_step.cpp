@@ -136,6 +136,19 @@ bool steps_up(const pass& p, const pass& more, const pm::calibrated& c) {
 
 namespace {
 
+/// Sparse attention of latents: a prompt with more keys than the indexer selects computes on the
+/// latents, with a constant number of keys.
+bool selects_keys(const pass& p, const pass& more) {
+  for (const auto& layers : p.d.model.layers.mixers) {
+    const auto* a = std::get_if<pm::latent_attention_shape>(&layers.shape);
+    if (a == nullptr || !a->indexer) continue;
+    const double most = a->indexer->top_k;
+    if (p.i.prefill_past + p.i.prefill_tokens <= most &&
+        more.i.prefill_past + more.i.prefill_tokens > most)
+      return true;
+  }
+  return false;
+}
 /// Chips without fp8 convert an 8-bit cache by parts of keys.
 bool converts_cache(const pass& p) {
   const pm::chip_architecture a = p.d.device.architecture;
@@ -162,7 +175,8 @@ TEST_CASE("an engine step: more work takes longer, except in the parts of attent
     const bool other_kernel = c.mixed_attention && p.i.batch > 0.0 && p.i.prefill_tokens == 0.0 &&
                               more.i.prefill_tokens > 0.0;
     whole_keys.rises(predicted(p, c), predicted(more, c), where, [&] {
-      return other_kernel || fills_its_chunk(more) || unscheduled(p, more) || converts_cache(p);
+      return other_kernel || fills_its_chunk(more) || unscheduled(p, more) || converts_cache(p) ||
+             selects_keys(p, more);
     });
     parts.rises(0.8 * predicted(p, p.calibration), predicted(more, p.calibration), where);
   }
