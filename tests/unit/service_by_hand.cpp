@@ -155,23 +155,23 @@ TEST_CASE(
 }
 
 TEST_CASE("service by hand: tokens that an initial burst sends in one stream chunk") {
-  double mean_itl = 0.0;
+  double sent_itl = 0.0;
   const auto wave = [&](scheduling kind, double iterations) {
     auto t = of_run(kind, 0.0);
     t.stream_steps = iterations;
     t.scheduling_steps += iterations;
     const auto x = pm::closed_service(t, passes(4, 1), run);
-    mean_itl = in_ms(x.itl.mean());
+    sent_itl = in_ms(x.itl.mean());
     return x.ttft;
   };
   // Prompts end from 100 to 500 ms, in four more iterations of 100 ms each.
   check_part(wave(scheduling::mixed_chunks, 3), 0, 0.05, 7 + 3 + 100 + 300, 100, 0);
   auto ttft = wave(scheduling::mixed_chunks, 3);
-  check_part(ttft, 1, 0.15, 7 + 3 + 500, 3 * mean_itl, 0);
+  check_part(ttft, 1, 0.15, 7 + 3 + 500, 3 * sent_itl, 0);
   ttft = wave(scheduling::mixed_chunks, 6);
-  check_part(ttft, 0, 0.2, 7 + 3 + 500 + 2 * mean_itl, 4 * mean_itl, 0);
+  check_part(ttft, 0, 0.2, 7 + 3 + 500 + 2 * sent_itl, 4 * sent_itl, 0);
   ttft = wave(scheduling::prefill_first, 6);
-  check_part(ttft, 0, 0.2, 7 + 3 + 500 + 6 * mean_itl, 0, 0);
+  check_part(ttft, 0, 0.2, 7 + 3 + 500 + 6 * sent_itl, 0, 0);
 }
 
 TEST_CASE("service by hand: ITLs that a chunk stalls, and ITLs that whole prefills stall") {
