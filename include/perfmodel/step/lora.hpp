@@ -128,8 +128,9 @@ constexpr void visit_adapted_layers(const basic_transformer<T>& m, const T& tens
     for (const auto& kind : kinds) {
       std::visit(
           [&](const auto& shape) {
-            visit_adapted(shape, m.hidden, tensor,
-                          [&](const adapted_projection<T>& p) { visit(kind.layers, p); });
+            visit_adapted(shape, m.hidden, tensor, [&](const adapted_projection<T>& projection) {
+              visit(kind.layers, projection);
+            });
           },
           kind.shape);
     }
@@ -152,10 +153,10 @@ constexpr bytes<T> adapter_bytes(const basic_lora<T>& x, const basic_transformer
                                  const T& tensor = T(1.0)) {
   require_valid(x, "lora");
   T values{};
-  detail::visit_adapted_layers(m, tensor,
-                               [&](const T& layers, const detail::adapted_projection<T>& p) {
-                                 values += layers * p.values();
-                               });
+  detail::visit_adapted_layers(
+      m, tensor, [&](const T& layers, const detail::adapted_projection<T>& projection) {
+        values += layers * projection.values();
+      });
   return named("adapter bytes", x.adapters * x.rank * values * bytes_of(x.format));
 }
 
