@@ -141,12 +141,7 @@ constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_term
   const duration<T> rest =
       max(duration<T>(prompts * p.saturated_prefill_time - own), duration<T>{});
   const T first = 1.0 / s.intervals();
-  basic_latency_distribution<T> all;
-  for (std::size_t i = 0; i < itl.size(); ++i) {
-    basic_latency_part<T> part = itl[i];
-    part.weight = part.weight * (1.0 - first);
-    all.add(part);
-  }
+  basic_latency_distribution<T> all = itl.for_share(T(1.0 - first));
   all.add({first, p.decode_time, 2.0 * rest});
   return all;
 }

@@ -133,6 +133,13 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
+  /// This distribution for a share of all, to which parts for the others are added.
+  constexpr basic_latency_distribution for_share(const T& share) const {
+    basic_latency_distribution all = *this;
+    for (std::size_t i = 0; i < count_; ++i) all.parts_[i].weight = share * all.parts_[i].weight;
+    return all;
+  }
+
   /// Adds a constant and an exponential wait to all parts, except the first `skip`.
   constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
     for (std::size_t i = skip; i < count_; ++i) {

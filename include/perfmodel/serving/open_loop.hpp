@@ -103,8 +103,7 @@ struct prefill_queue {
   constexpr prefill_queue(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                           const basic_open_loop<T>& arrivals) {
     const duration<T> step = min(p.saturated_prefill_time, mean_step(s, p, arrivals.rate));
-    utilisation = scalar_min(T(arrivals.rate * p.saturated_prefill_time / request), T(1.0 - 1e-6));
-    utilisation = scalar_min(utilisation, T(arrivals.rate * step / request));
+    utilisation = scalar_min(T(arrivals.rate * step / request), T(1.0 - 1e-6));
     wait = single_server_wait(utilisation,
                               T((arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0), step);
   }
@@ -158,12 +157,7 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
     const T share = named("share of intervals behind a prefill",
                           followed * scalar_min(T(1.0), T(steps / s.intervals() *
                                                           (1.0 - exp(T(-s.intervals() / steps))))));
-    const basic_latency_distribution<T> random = itl_of(s, p, arrivals_between_steps(s, p, rate));
-    for (std::size_t i = 0; i < random.size(); ++i) {
-      basic_latency_part<T> part = random[i];
-      part.weight = part.weight * (1.0 - share);
-      itl.add(part);
-    }
+    itl = itl_of(s, p, arrivals_between_steps(s, p, rate)).for_share(T(1.0 - share));
     const duration<T> stall =
         p.decode_stall /
         pipelined_chunk_steps(scalar_max(p.steps_per_prefill, T(1.0)), p.pipeline_stages);

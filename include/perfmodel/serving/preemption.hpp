@@ -163,14 +163,8 @@ constexpr void add_preemptions(basic_service_state<T>& state, const basic_preemp
 
   const T share = scalar_min(T(n / intervals), T(1.0));
   const duration<T> mean_itl = state.itl.mean();
-  basic_latency_distribution<T> itl;
-  for (std::size_t i = 0; i < state.itl.size(); ++i) {
-    basic_latency_part<T> part = state.itl[i];
-    part.weight = (1.0 - share) * part.weight;
-    itl.add(part);
-  }
-  itl.add({share, mean_itl + e.restore_time, {}, away / scalar_max(n, T(1e-9))});
-  state.itl = itl;
+  state.itl = state.itl.for_share(T(1.0 - share));
+  state.itl.add({share, mean_itl + e.restore_time, {}, away / scalar_max(n, T(1e-9))});
 }
 
 }  // namespace detail
