@@ -20,9 +20,6 @@ constexpr number_range any_count{.least = 0.0, .most = 1e18};
 constexpr number_range some_count{.least = 1.0, .most = 1e18};
 constexpr number_range any_time{.least = 0.0, .most = 1e12};
 
-bool is_number(const json_field& f, std::string_view key) {
-  return f.has(key) && f[key].raw().is_number();
-}
 /// The number of a field that may be left out or null; any other value is refused.
 std::optional<double> optional_number(const json_field& f, std::string_view key,
                                       const number_range& allowed = any_count) {
@@ -51,16 +48,6 @@ reported_latency flat_latency(const json_field& f, const std::string& metric) {
   return l;
 }
 
-std::optional<double> variation(const json_field& f, std::string_view key) {
-  if (!f.has(key) || !f[key].raw().is_array() || f[key].raw().size() < 2) return {};
-  std::vector<double> lengths;
-  for (const json_field& x : f[key].list()) {
-    if (x.number() >= 1.0) lengths.push_back(x.number());
-  }
-  if (lengths.size() < 2) return {};
-  return pm::length_statistics_of(lengths).cv;
-}
-
 /// vLLM's and SGLang's clients have one object per run; SGLang names the whole request e2e_latency.
 bench_report flat_report(const json_field& f) {
   bench_report r;
@@ -72,14 +59,14 @@ bench_report flat_report(const json_field& f) {
   r.duration_s = optional_number(f, "duration", any_time);
   if (f.has("request_rate") && !f["request_rate"].raw().is_string())
     r.request_rate = optional_number(f, "request_rate", {.least = 1e-9, .most = 1e12});
-  if (is_number(f, "burstiness"))
+  if (has_number(f, "burstiness"))
     r.burstiness = f["burstiness"].number({.least = 1e-6, .most = 1e9});
   r.max_concurrency = optional_number(f, "max_concurrency", some_count);
   r.mean_concurrency = optional_number(f, "concurrency");
   r.input_tokens = f["total_input_tokens"].number(any_count) / r.completed;
   r.output_tokens = f["total_output_tokens"].number(any_count) / r.completed;
-  r.input_cv = variation(f, "input_lens");
-  r.output_cv = variation(f, "output_lens");
+  r.input_cv = variation_of_list(f, "input_lens");
+  r.output_cv = variation_of_list(f, "output_lens");
   r.requests_per_s = optional_number(f, "request_throughput");
   r.output_tokens_per_s = optional_number(f, "output_throughput");
   r.total_tokens_per_s = optional_number(f, sglang ? "total_throughput" : "total_token_throughput");
@@ -118,7 +105,7 @@ double summary_mean(const json_field& metrics, std::string_view name) {
 }
 std::optional<double> summary_cv(const json_field& metrics, std::string_view name) {
   const json_field f = metrics[name]["successful"];
-  if (!is_number(f, "std_dev") || !(f["mean"].number(any_count) > 0.0)) return {};
+  if (!has_number(f, "std_dev") || !(f["mean"].number(any_count) > 0.0)) return {};
   return f["std_dev"].number(any_count) / f["mean"].number(any_count);
 }
 
@@ -173,14 +160,10 @@ bench_report guidellm_report(const json_field& f) {
 }
 
 template <class Make>
-auto report_at(const std::string& where, const Make& make) {
-  try {
-    bench_report r = make();
-    r.where = where;
-    return r;
-  } catch (const error& e) {
-    throw error(e.code(), cat(where, ": ", e.what()));
-  }
+bench_report report_at(const std::string& where, const Make& make) {
+  bench_report r = located(where, make);
+  r.where = where;
+  return r;
 }
 
 }  // namespace
@@ -191,11 +174,7 @@ std::vector<bench_report> read_bench_reports(const std::string& path) {
   std::vector<bench_report> all;
   const auto add = [&](std::string_view part, const std::string& where) {
     json content;
-    try {
-      read_json(part, content, {.depth = 64, .keys = 65536});
-    } catch (const error& e) {
-      throw error(e.code(), cat(where, ": ", e.what()));
-    }
+    located(where, [&] { read_json(part, content, {.depth = 64, .keys = 65536}); });
     if (content.is_object() && content.contains("benchmarks")) {
       std::size_t n = 0;
       const json& benchmarks = content["benchmarks"];

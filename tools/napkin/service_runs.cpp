@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
 
 #include "deployments.hpp"
 #include "io/table_file.hpp"
@@ -63,16 +62,6 @@ pm::service_run run_of(const json& object) {
   return run;
 }
 
-/// Adds the file and line to an error.
-template <class Make>
-read_run placed(const std::string& where, const Make& make) {
-  try {
-    return {make(), where};
-  } catch (const error& e) {
-    throw error(e.code(), cat(where, ": ", e.what()));
-  }
-}
-
 void need_a_time(const pm::service_run& run) {
   if (run.itl || run.ttft) return;
   throw error(code::missing_key, "itl_s and ttft_s are missing; a run needs one of the two");
@@ -124,22 +113,15 @@ void add_csv(std::vector<read_run>& runs, std::string_view text, const std::stri
       }
       return run_of(object);
     };
-    read_run one = placed(cat(file, ':', r.line()), make);
+    read_run one{located(cat(file, ':', r.line()), make), cat(file, ':', r.line())};
     one.run.itl = time_in(r, token_names);
     one.run.ttft = time_in(r, first_names);
-    (void)placed(one.where, [&] {
-      need_a_time(one.run);
-      return one.run;
-    });
+    located(one.where, [&] { need_a_time(one.run); });
     runs.push_back(std::move(one));
   }
 }
 
 // --- benchmark files of engines ----------------------------------------------------------
-
-bool has_number(const json_field& f, std::string_view key) {
-  return f.has(key) && f[key].raw().is_number();
-}
 
 std::optional<pm::duration<>> time_in(const json_field& f, std::string_view key) {
   if (!has_number(f, key)) return {};
@@ -149,13 +131,7 @@ std::optional<pm::duration<>> time_in(const json_field& f, std::string_view key)
 /// Coefficient of variation of the lengths, where the file has individual lengths; for SGLang's
 /// random lengths, uniform from `ratio` of the longest: (1 - r) / (1 + r) / sqrt(3).
 std::optional<double> variation_in(const json_field& f, std::string_view key) {
-  if (f.has(key) && f[key].raw().is_array() && f[key].raw().size() > 1) {
-    std::vector<double> lengths;
-    for (const json_field& x : f[key].list()) {
-      if (x.number() >= 1.0) lengths.push_back(x.number());
-    }
-    if (lengths.size() > 1) return pm::length_statistics_of(lengths).cv;
-  }
+  if (const auto cv = variation_of_list(f, key)) return cv;
   if (!has_number(f, "random_range_ratio") || !f.has("random_input_len")) return {};
   const double r = f["random_range_ratio"].number({.least = 0.0, .most = 1.0});
   return (1.0 - r) / (1.0 + r) / std::sqrt(3.0);
@@ -214,15 +190,30 @@ void add_json(std::vector<read_run>& runs, std::string_view text, const std::str
       lines ? split(clean, '\n') : std::vector<std::string_view>{clean};
   for (std::size_t i = 0; i < parts.size(); ++i) {
     if (parts[i].find_first_not_of(" \t\r") == std::string_view::npos) continue;
-    runs.push_back(placed(lines ? cat(file, ':', i + 1) : file, [&] {
+    const std::string where = lines ? cat(file, ':', i + 1) : file;
+    runs.push_back(located(where, [&]() -> read_run {
       json content;
       read_json(parts[i], content, {.depth = 64, .keys = 4096});
-      return benchmarked(json_field(content), constants);
+      return {benchmarked(json_field(content), constants), where};
     }));
   }
 }
 
 }  // namespace
+
+bool has_number(const json_field& f, std::string_view key) {
+  return f.has(key) && f[key].raw().is_number();
+}
+
+std::optional<double> variation_of_list(const json_field& f, std::string_view key) {
+  if (!f.has(key) || !f[key].raw().is_array() || f[key].raw().size() < 2) return {};
+  std::vector<double> lengths;
+  for (const json_field& x : f[key].list()) {
+    if (x.number() >= 1.0) lengths.push_back(x.number());
+  }
+  if (lengths.size() < 2) return {};
+  return pm::length_statistics_of(lengths).cv;
+}
 
 std::string without_infinities(std::string_view text) {
   std::string out;

@@ -1,10 +1,13 @@
 // Benchmark runs of a service from files: engines' benchmark output, or a table.
 #pragma once
 
+#include <optional>
 #include <perfmodel/tools/fit/service_search.hpp>
 #include <string>
 #include <vector>
 
+#include "io/json.hpp"
+#include "io/text.hpp"
 #include "key.hpp"
 
 namespace napkin {
@@ -15,6 +18,22 @@ std::vector<key> run_keys();
 /// Python writes infinite and undefined numbers as words that JSON does not have: Infinity becomes
 /// "inf", NaN null.
 std::string without_infinities(std::string_view text);
+
+/// Whether a field is there, and a number.
+bool has_number(const json_field& f, std::string_view key);
+
+/// Coefficient of variation of a list of lengths; empty without two of them.
+std::optional<double> variation_of_list(const json_field& f, std::string_view key);
+
+/// The result of make(); its errors name the file and line.
+template <class Make>
+auto located(const std::string& where, const Make& make) {
+  try {
+    return make();
+  } catch (const perfmodel::error& e) {
+    throw perfmodel::error(e.code(), cat(where, ": ", e.what()));
+  }
+}
 
 /// A run and its location: "mine.csv:3".
 struct read_run {
