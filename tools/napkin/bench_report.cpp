@@ -5,6 +5,7 @@
 #include <cstdlib>
 #include <perfmodel/serving/load.hpp>
 
+#include "io/amount.hpp"
 #include "io/files.hpp"
 #include "io/table_file.hpp"
 #include "query.hpp"
