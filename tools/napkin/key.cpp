@@ -5,6 +5,7 @@
 #include <perfmodel/hardware/number_format.hpp>
 
 #include "io/amount.hpp"
+#include "published_workloads.hpp"
 
 namespace napkin {
 
@@ -239,6 +240,9 @@ std::vector<key> load_keys() {
           .otherwise("1"),
       variation("input_cv", "coefficient of variation of prompt lengths").otherwise("0"),
       variation("output_cv", "coefficient of variation of output lengths").otherwise("0"),
+      word("workload", "published workload; its lengths apply where the request states none",
+           names_of_workloads())
+          .optional(),
       number("prefix_hit", "share of prompt tokens found in the prefix cache", 0.0, 0.999)
           .otherwise("0"),
       shared_keys()[0],

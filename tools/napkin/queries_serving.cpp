@@ -5,6 +5,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "published_workloads.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
 
@@ -84,6 +85,7 @@ struct serving {
       }
       note_sums(out, d, d, share, s.batch, mode);
       note_least(out, s, share);
+      note_workload(out, in);
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
@@ -124,6 +126,7 @@ struct serving {
     note_sums(out, d.decode.deployment, d.prefill.deployment, l, T(s.batch / d.decode.replicas),
               mode);
     note_least(out, s, l);
+    note_workload(out, in);
     add_reservation(out, memory_budget_of(d.decode.deployment));
     add_hits(out, d.prefill.deployment, l);
     note_link(out, in, d);
@@ -272,6 +275,14 @@ struct serving {
     if constexpr (std::same_as<T, double>) {
       if (pm::is_overloaded(s)) note_overload(out, share, replicas, gpus, serve);
     }
+  }
+
+  template <pm::Scalar T>
+  static void note_workload(outcome<T>& out, const inputs<T>& in) {
+    if (!in.has("workload")) return;
+    const auto* const w =
+        std::ranges::find(published_workloads, in.text("workload"), &published_workload::name);
+    out.notes.push_back({"workload", w->source});
   }
 
   template <pm::Scalar T>

@@ -6,6 +6,7 @@
 
 #include "io/amount.hpp"
 #include "io/formats.hpp"
+#include "published_workloads.hpp"
 #include "query.hpp"
 
 namespace napkin {
@@ -300,8 +301,9 @@ request::request(const query& asked, const json& object, const given_profile* pr
     slot.given = true;
     assign(*k, v, slot);
   }
+  take_workload();
   for (std::size_t i = 0; i < values_.size(); ++i) {
-    if (values_[i].given) continue;
+    if (values_[i].present) continue;
     const key& k = asked.keys[i];
     if (k.required) missing_key(asked, k.name, k.help);
     assign_default(k, values_[i]);
@@ -315,6 +317,24 @@ request::request(const query& asked, const json& object, const given_profile* pr
   } else if (member(object, "set") != nullptr) {
     missing_key(asked, "accelerator", "set changes its facts");
   }
+}
+
+void request::take_workload() {
+  if (asked_.find("workload") == nullptr || !has("workload")) return;
+  const auto* const w =
+      std::ranges::find(published_workloads, text("workload"), &published_workload::name);
+  const auto fill = [this](const char* name, double x) {
+    const key* k = asked_.find(name);
+    if (k == nullptr || !(x > 0.0)) return;
+    value& slot = values_[static_cast<std::size_t>(k - asked_.keys.data())];
+    if (slot.given) return;
+    slot.present = true;
+    slot.number = x;
+  };
+  fill("input_tokens", w->input_tokens);
+  fill("input_cv", w->input_cv);
+  fill("output_tokens", w->output_tokens);
+  fill("output_cv", w->output_cv);
 }
 
 const perfmodel::accelerator& request::accelerator() const {

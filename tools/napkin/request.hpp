@@ -53,6 +53,8 @@ class request {
   const value& at(std::size_t i) const { return values_[i]; }
 
  private:
+  /// Lengths of a published workload, where the request states none.
+  void take_workload();
   const query& asked_;
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;

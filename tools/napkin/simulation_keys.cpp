@@ -75,6 +75,7 @@ std::vector<key> arrival_keys() {
       count("arrivals_per_burst", "requests that arrive at the same time", 1.0, 1e6).otherwise("1"),
       key_of_load("input_cv"),
       key_of_load("output_cv"),
+      key_of_load("workload"),
       key_of_load("prefix_hit"),
       shared_keys()[0],
       shared_keys()[1],
@@ -335,7 +336,7 @@ simulated_load load_of_file(const trace_file_options& options, const std::string
 simulated_load replayed_load_of(const inputs<double>& in) {
   for (const char* name : {"input_tokens", "output_tokens", "input_cv", "output_cv", "prefix_hit",
                            "shared_tokens", "shared_prefixes", "turns", "new_tokens",
-                           "think_time_s", "arrivals_per_burst", "all_at_once"}) {
+                           "think_time_s", "arrivals_per_burst", "all_at_once", "workload"}) {
     if (in.given(name))
       detail::contradiction(cat(name, " is of generated requests, and trace is given; give one"));
   }
