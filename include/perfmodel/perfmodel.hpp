@@ -1,5 +1,5 @@
-// The whole library except catalogues, adviser, diagnosis, audit, and headers that need Eigen, JSON
-// or a derivation: include those by name.
+// The whole library except plans, simulation, catalogues, adviser, diagnosis, audit, and headers
+// that need Eigen, JSON or a derivation: include those by name.
 #pragma once
 
 // First, so that what they say of a mistake stands within the first lines of an error.
@@ -11,7 +11,6 @@
 
 #include <perfmodel/engine/cuda_graphs.hpp>
 #include <perfmodel/engine/formats.hpp>
-#include <perfmodel/explain/plan_review.hpp>
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
@@ -47,13 +46,13 @@
 #include <perfmodel/parallel/pipeline.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/parallel/zero.hpp>
-#include <perfmodel/plan/plan.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/serving/kv_offload.hpp>
 #include <perfmodel/serving/preemption.hpp>
 #include <perfmodel/serving/serving.hpp>
 #include <perfmodel/step/memory.hpp>
+#include <perfmodel/step/prepared.hpp>
 #include <perfmodel/step/step.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/text.hpp>

@@ -7,6 +7,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/perfmodel.hpp>
+#include <perfmodel/plan.hpp>
 #include <perfmodel/scalar/interval.hpp>
 #include <perfmodel/scalar/lanes.hpp>
 #include <vector>

@@ -5,6 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/perfmodel.hpp>
+#include <perfmodel/plan.hpp>
 #include <string>
 #include <vector>
 

@@ -13,7 +13,7 @@ struct published_workload {
   const char* source;
 };
 
-/// `random` leaves the means to the request. A trace's own lengths are computed over all its requests.
+/// `random` leaves the means to the request. Lengths of traces are those of all their requests.
 /// InferenceX draws uniformly from 80 to 100 % of its nominal lengths: mean 0.9 L, coefficient of
 /// variation (0.2 / sqrt(12)) / 0.9.
 inline constexpr double inferencex_cv = 0.0641500299;
