@@ -4,7 +4,10 @@
 
 # --- the command line: exit status 2 and one line ---------------------------------------------------
 gemm=(gemm --accelerator h100_sxm --m 1 --n 2)
-refuses 'A subcommand is required'
+refuses 'accelerator, m, n, k are missing; gemm needs them' gemm
+refuses 'k is missing; gemm needs it' "${gemm[@]}"
+refuses '--gpu is given twice; allowed: once' gemm --gpu h100 --gpu h200
+refuses '--tp and --tensor-parallel are one option, given twice; allowed: once' step --tp 2 --tensor_parallel 4
 refuses napkin nonsense
 refuses 'PM-E002: "stepp" is not a query or command; did you mean step? napkin --help lists them' stepp
 refuses 'PM-E002: "calibrat" is not a query or command; did you mean calibrate?' calibrat --help

@@ -5,7 +5,9 @@
 
 #include "audit.hpp"
 #include "output.hpp"
+#include "require.hpp"
 #include "sensitivity.hpp"
+#include "thresholds.hpp"
 
 namespace napkin {
 
@@ -51,6 +53,11 @@ class line_reader {
   bool too_long_ = false;
 };
 
+bool asks(const json& object, const char* command) {
+  const auto at = object.is_object() ? object.find("query") : object.end();
+  return at != object.end() && *at == command;
+}
+
 json evaluate_line(const std::string& line, bool too_long, json& object,
                    const given_profile* profile, batch_of what, earlier_claims& before) {
   if (too_long) throw error(code::malformed_request, "the line is longer than 1 MiB");
@@ -64,6 +71,8 @@ json evaluate_line(const std::string& line, bool too_long, json& object,
     return audit_json(object, profile, &before);
   }
   if (asks_sensitivity(object)) return sensitivity_json(object, profile);
+  if (asks(object, "require")) return require_json(object, profile);
+  if (asks(object, "thresholds")) return thresholds_json(object, profile);
   return outcome_json(evaluate(query_of(object), object, profile), object);
 }
 

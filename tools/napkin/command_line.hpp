@@ -46,6 +46,11 @@ inline std::string option_names(const query& asked, const key& k) {
 /// version, kv-capacity.
 inline std::vector<std::string> normalised(int argc, char** argv) {
   std::vector<std::string> all(argv, argv + argc);
+  // help QUERY: QUERY --help
+  if (all.size() > 2 && all[1] == "help" && !all[2].starts_with('-')) {
+    all.erase(all.begin() + 1);
+    all.emplace_back("--help");
+  }
   for (std::string& word : all) {
     if (!word.starts_with("--")) continue;
     const std::size_t end = std::min(word.find('='), word.size());

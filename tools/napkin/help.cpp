@@ -33,14 +33,10 @@ const help_group help_groups[] = {
      {"iron_law", "littles_law", "amdahl", "share_of_speedup", "scaling", "launch", "overlap",
       "double_buffer", "persistent_kernel", "streams", "dependent_launch", "graph_breaks",
       "profiler", "training_step", "achieved", "utilisation", "mfu_from_mbu"}},
-    {"Tools", {"explain", "sensitivity", "audit", "batch", "calibrate", "gpus", "models"}}};
+    {"Tools",
+     {"explain", "sensitivity", "thresholds", "require", "audit", "batch", "calibrate", "gpus",
+      "models"}}};
 
-/// The whole help text, or its first clause where it is long.
-std::string first_clause(const std::string& help) {
-  constexpr std::size_t longest = 80;
-  if (help.size() <= longest) return help;
-  return help.substr(0, std::min(help.find(": "), help.find(". ")));
-}
 std::string line_of(const help_line& c) {
   constexpr std::size_t width = 20;
   const std::size_t blanks = c.name.size() < width ? width - c.name.size() : 1;
@@ -48,6 +44,12 @@ std::string line_of(const help_line& c) {
 }
 
 }  // namespace
+
+std::string first_clause(const std::string& help) {
+  constexpr std::size_t longest = 80;
+  if (help.size() <= longest) return help;
+  return help.substr(0, std::min(help.find(": "), help.find(". ")));
+}
 
 std::string grouped(const std::vector<help_line>& commands) {
   std::string s, more;
@@ -66,6 +68,30 @@ std::string grouped(const std::vector<help_line>& commands) {
     if (std::find(known.begin(), known.end(), c.name) == known.end()) more += line_of(c);
   }
   return s + (more.empty() ? "" : "\nMore:\n" + more);
+}
+
+std::string first_page() {
+  constexpr std::pair<const char*, const char*> commands[] = {
+      {"plan", "GPUs, layout and engine for a load and latency targets, cheapest first"},
+      {"serving", "TTFT, ITL and throughput of one deployment under load"},
+      {"simulate", "the same, request by request, from a trace or at random"},
+      {"model", "parameters, weights and KV cache of a model, and where it fits"},
+      {"step", "time of one forward pass: decode, prefill, or both"},
+      {"gemm", "time of a GEMM, its roofline, and a measured time against both"},
+      {"diagnose", "bottleneck of a measured step or service, and what to check first"},
+      {"thresholds", "where the better choice changes: speculation, formats, pools, TP"},
+      {"require", "bandwidth, capacity or FLOP rate that would meet a target"},
+      {"explain", "derivation of any result, with its numbers filled in"}};
+  std::string s =
+      "napkin: how fast a large model runs on a machine, and what limits it\n\n"
+      "Usage: napkin COMMAND --key value ... [--json]\n\n";
+  for (const auto& [name, help] : commands) s += line_of({name, help});
+  return s +
+         "\nExample:\n"
+         "  napkin plan --model llama-3.1-70b --gpu h100,h200 --isl 2048 --osl 512 --users 64 "
+         "--itl 50ms\n\n"
+         "All commands: napkin help. Keys of one: napkin help plan. Names: napkin gpus, napkin "
+         "models.\n";
 }
 
 }  // namespace napkin

@@ -15,4 +15,10 @@ struct help_line {
 /// there is none.
 std::string grouped(const std::vector<help_line>& commands);
 
+/// The whole help text, or its first clause where it is long.
+std::string first_clause(const std::string& help);
+
+/// Page of `napkin` alone: ten commands and an example.
+std::string first_page();
+
 }  // namespace napkin

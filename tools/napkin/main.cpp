@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <perfmodel/core/version.hpp>
 #include <sstream>
@@ -11,17 +12,21 @@
 #include "bench_report.hpp"
 #include "calibrate.hpp"
 #include "command_line.hpp"
+#include "completion.hpp"
 #include "help.hpp"
 #include "io/files.hpp"
 #include "listing.hpp"
 #include "output.hpp"
+#include "plan_files.hpp"
 #include "planning.hpp"
 #include "profile_file.hpp"
+#include "require.hpp"
 #include "sensitivity.hpp"
 #include "service_check.hpp"
 #include "service_runs.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
+#include "thresholds.hpp"
 
 namespace {
 
@@ -301,7 +306,7 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
 /// Options of `napkin plan` in addition to its keys.
 struct plan_options {
   bool wide = false, check = false;
-  std::string trace{}, trace_format = "auto";
+  std::string trace{}, trace_format = "auto", folder{};
 };
 /// out_of_reach where no deployment meets the targets.
 int plan(const query_command& c, const plan_options& options) {
@@ -312,6 +317,7 @@ int plan(const query_command& c, const plan_options& options) {
   std::optional<napkin::simulated_load> trace;
   if (!options.trace.empty()) trace = napkin::load_of_trace(options.trace, options.trace_format);
   const bool checks = options.check || trace;
+  std::string saved;
   const auto found = answer(
       c,
       [&](json r, const auto* profile) {
@@ -323,10 +329,13 @@ int plan(const query_command& c, const plan_options& options) {
       [&](const checked_plan& p, const json& r) {
         json out = napkin::plan_json(p.plan, r);
         if (checks) out["checks"] = napkin::plan_checks_json(p.checks);
+        if (options.folder.empty()) return out;
+        saved = napkin::save_plan(options.folder, p.plan, r);
+        out["saved"] = options.folder;
         return out;
       },
       [&](const checked_plan& p, const json&) {
-        return napkin::plan_text(p.plan, options.wide) + napkin::plan_checks_text(p.checks);
+        return napkin::plan_text(p.plan, options.wide) + napkin::plan_checks_text(p.checks) + saved;
       });
   return found.plan.result.best ? success : out_of_reach;
 }
@@ -560,18 +569,31 @@ struct commands {
   std::string batch_profile{};
   audit_command auditing{app};
   calibrate_command calibrating{app};
+  CLI::App* requiring = app.add_subcommand(
+      "require",
+      "Value of one accelerator fact that meets a target: --itl 10ms, --ttft, --e2e, "
+      "--time, --throughput, and the keys of serving, step or a named query");
+  CLI::App* thresholding = app.add_subcommand(
+      "thresholds",
+      "Load at which the better choice changes: speculation, weight formats, pools, "
+      "tensor parallelism; --from, --to, --result, and the keys of serving or step");
   listing_command gpus{app, "gpus", "Accelerator catalogue, with the source of each value"};
   std::string exported{};
   listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
   std::string exported_model{};
   simulation_files simulated{};
   plan_options plans{};
+  std::string read_before{};  ///< of options for the help: run() reads them itself
+  bool man_page = false;
 
   explicit commands(const napkin::words& said)
       : queries(of_queries<query_command>(app, said)),
         planning(app, napkin::plan_keys(), said),
         explaining_row(*explaining, said) {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
+    app.add_option("--completion", read_before, "completion script for a shell: bash, zsh, fish")
+        ->type_name("");
+    app.add_flag("--man", man_page, "man page, for man -l");
     app.require_subcommand(1);
     app.footer(
         "Examples:\n"
@@ -590,9 +612,27 @@ struct commands {
         ->type_name("")
         ->check(a_path());
     plan_command
+        ->add_option(
+            "--save", plans.folder,
+            "folder for what starts each row: scripts of the engines, README.md, plan.json")
+        ->type_name("")
+        ->check(a_path());
+    plan_command
         ->add_option("--trace-format", plans.trace_format,
                      "format of the trace; default: by its content")
         ->type_name("");
+    for (const auto& [name, help] :
+         {std::pair("--itl,--tpot", "target: mean ITL, at most; of a step: its time"),
+          {"--ttft", "target: mean TTFT, at most"},
+          {"--e2e", "target: mean end-to-end latency, at most"},
+          {"--time", "target: time of a step or an operator, at most"},
+          {"--throughput", "target: output tokens/s, at least"}})
+      requiring->add_option(name, read_before, help)->type_name("");
+    for (const auto& [name, help] :
+         {std::pair("--from", "least load (default 1 request; of a rate 1/16 of it)"),
+          {"--to", "largest load (default 512 requests; of a rate 16 times it)"},
+          {"--result", "compared time (default e2e_s of a service, time_s of a step)"}})
+      thresholding->add_option(name, read_before, help)->type_name("");
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
@@ -621,6 +661,30 @@ struct commands {
         ->check(a_path());
   }
 
+  /// Throws inconsistent where an option that takes one value is given twice, in any spelling.
+  void check_once(const napkin::words& said) const {
+    const CLI::App* command = find_in(app, said.at(1));
+    if (command == nullptr) return;
+    const CLI::App* inner = find_in(*command, said.at(2));
+    if (inner != nullptr && (command == explaining || command == sensing)) command = inner;
+    std::map<const CLI::Option*, std::string> before;
+    for (const std::string& word : said.all()) {
+      if (!word.starts_with("--")) continue;
+      const std::string name = word.substr(0, word.find('='));
+      const CLI::Option* option = command->get_option_no_throw(name);
+      const bool once = option != nullptr && option->get_items_expected_max() == 1 &&
+                        option->get_multi_option_policy() == CLI::MultiOptionPolicy::Throw;
+      if (!once) continue;
+      const auto [at, is_first] = before.emplace(option, name);
+      if (is_first) continue;
+      throw perfmodel::error(perfmodel::error_code::inconsistent,
+                             at->second == name
+                                 ? napkin::cat(name, " is given twice; allowed: once")
+                                 : napkin::cat(at->second, " and ", name,
+                                               " are one option, given twice; allowed: once"));
+    }
+  }
+
   /// Throws unknown_query for an unknown command, or an unknown query of explain or sensitivity.
   void check(const napkin::words& said) const {
     for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
@@ -637,11 +701,42 @@ struct commands {
                       napkin::nearest(name, names), "? napkin --help lists them"));
     }
   }
+  static const CLI::App* find_in(const CLI::App& of, std::string_view name) {
+    for (const CLI::App* c : of.get_subcommands([](const CLI::App*) { return true; })) {
+      if (c->get_name() == name) return c;
+    }
+    return nullptr;
+  }
   static std::vector<std::string> names_in(const CLI::App& of) {
     std::vector<std::string> names;
     for (const CLI::App* c : of.get_subcommands([](const CLI::App*) { return true; }))
       names.push_back(c->get_name());
     return names;
+  }
+
+  /// All commands with their options, for completion and the man page.
+  std::vector<napkin::command_entry> entries() const {
+    std::vector<napkin::command_entry> all;
+    for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
+      napkin::command_entry entry{c->get_name(), c->get_description(), {}, false};
+      entry.of_queries = c == explaining || c == sensing;
+      for (const CLI::Option* o : c->get_options()) {
+        napkin::option_entry option{{}, o->get_description(), o->get_items_expected_max() == 0, {}};
+        for (const std::string& n : o->get_lnames()) option.names.push_back("--" + n);
+        if (option.names.empty()) continue;  // a positional
+        option.values = napkin::values_of_option(entry.name, option.names.front());
+        entry.options.push_back(std::move(option));
+      }
+      all.push_back(std::move(entry));
+    }
+    const auto serving =
+        std::find_if(all.begin(), all.end(), [](const auto& e) { return e.name == "serving"; });
+    const std::vector<napkin::option_entry> keys = serving->options;
+    for (napkin::command_entry& e : all) {
+      if (e.name == "require" || e.name == "thresholds")
+        e.options.insert(e.options.end(), keys.begin(), keys.end());
+    }
+    return all;
   }
 
   /// Exit status of the command.
@@ -697,15 +792,75 @@ int run_reports(bool audits, const std::vector<std::string>& words) {
   return std::cout ? success : fail("cannot write the result");
 }
 
+/// `napkin require` and `napkin thresholds`: options of their own, and the keys of a query.
+int run_search(bool requires_facts, const std::vector<std::string>& words) {
+  const auto finish = [](const auto& line, const auto& to_json, const auto& to_text) {
+    std::unique_ptr<napkin::given_profile> profile;
+    if (!line.profile.empty()) {
+      profile = napkin::read_profile(line.profile);
+      profile->must_match = true;
+    }
+    const json found = to_json(line.object, profile.get());
+    if (line.as_json) {
+      print(found);
+    } else {
+      std::cout << to_text(found);
+    }
+  };
+  if (requires_facts) {
+    finish(napkin::require_from_command_line(words), napkin::require_json, napkin::require_text);
+  } else {
+    finish(napkin::thresholds_from_command_line(words), napkin::thresholds_json,
+           napkin::thresholds_text);
+  }
+  std::cout.flush();
+  return std::cout ? success : fail("cannot write the result");
+}
+
+/// `napkin --completion SHELL` and `napkin --man`.
+int run_tables(const std::vector<std::string>& given, int argc, char** argv) {
+  std::vector<std::string> names = given;  // every command gets its options
+  for (const napkin::query& q : napkin::all_queries()) names.emplace_back(q.name);
+  names.insert(names.end(), {napkin::plan_keys().name, "explain", "sensitivity"});
+  const napkin::words all_names(names, argc, argv);
+  const commands all(all_names);
+  const std::size_t equals = given[1].find('=');
+  if (given[1] == "--man") {
+    std::cout << napkin::man_text(all.entries());
+  } else {
+    if (equals == std::string::npos && argc < 3)
+      throw perfmodel::error(napkin::code::missing_key,
+                             "--completion has no value; allowed: bash, zsh, fish");
+    std::cout << napkin::completion_text(
+        equals == std::string::npos ? given[2] : given[1].substr(equals + 1), all.entries());
+  }
+  std::cout.flush();
+  return std::cout ? success : fail("cannot write the result");
+}
+
 int run(int argc, char** argv) {
+  if (argc == 1) {
+    std::cout << napkin::first_page();
+    std::cout.flush();
+    return std::cout ? success : fail("cannot write the result");
+  }
   const napkin::words said(napkin::normalised(argc, argv), argc, argv);
   if (said.at(1) == "audit" || said.at(1) == "diagnose") {
     const std::vector<std::string> words(said.all().begin() + 2, said.all().end());
     const bool helps = std::find(words.begin(), words.end(), "--help") != words.end();
     if (napkin::has_runs(words) && !helps) return run_reports(said.at(1) == "audit", words);
   }
+  if (said.at(1) == "require" || said.at(1) == "thresholds") {
+    const std::vector<std::string> words(said.all().begin() + 2, said.all().end());
+    const auto helps = [](const std::string& w) { return w == "--help" || w == "-h"; };
+    if (std::none_of(words.begin(), words.end(), helps))
+      return run_search(said.at(1) == "require", words);
+  }
+  if (said.all()[1] == "--man" || said.all()[1].starts_with("--completion"))
+    return run_tables(said.all(), argc, argv);
   commands all(said);
   all.check(said);
+  all.check_once(said);
   int status = success;
   try {
     std::vector<std::string> words(said.all().rbegin(), said.all().rend() - 1);

@@ -46,8 +46,17 @@ bool is_plain_point(const pm::plan_point& p) {
   return !p.speculation_index && !p.prefill;
 }
 
-/// Intervals and profile of a point's times, from the accelerators that decode.
-calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p, calibration c) {
+/// Intervals and profile of a point's times, from the accelerators that decode. Those of a service
+/// profile apply to the layout of its runs, with one pool and no speculation.
+calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p,
+                        const plan_calibration& of) {
+  calibration c = of.profiles;
+  if (of.own_service != nullptr && is_plain_point(p)) {
+    const pm::parallel_layout& l = p.layout;
+    put_own_service(
+        c, *of.own_service,
+        {q.model.name.view(), of.serving_engine, l.tensor, l.pipeline, l.expert, l.data});
+  }
   const pm::plan_precision& f = p.precision;
   c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
          p.layout.expert > 1);
@@ -125,6 +134,26 @@ std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
   return all;
 }
 
+/// Applies a service profile to the engine that its runs were of.
+void add_own_service(plan_calibration& c, const pm::plan_request& q, const given_profile* given) {
+  if (given == nullptr || !given->service || given->service->by != c.serving_engine) return;
+  if (!(given->machine.name == c.profiles.accelerator)) return;
+  put_own_service(c.profiles, *given, {q.model.name.view(), c.serving_engine});
+  c.profiles.widths.reset();  // of the layout of the runs: note_on
+  c.own_service = given;
+}
+/// Throws inconsistent where a service profile applies to no part of the plan.
+void require_own_service(const std::vector<plan_calibration>& all, const pm::plan_request& q,
+                         const given_profile* given) {
+  if (given == nullptr || !given->service || !given->must_match) return;
+  const auto is_own = [](const plan_calibration& c) { return c.own_service != nullptr; };
+  if (std::any_of(all.begin(), all.end(), is_own)) return;
+  detail::contradiction(
+      cat("the profile is of ", given->service->model, " on ", pm::name_of(given->service->by),
+          ", and the plan is of ", q.model.name.view(), " on ",
+          listed(all, [](const plan_calibration& c) { return pm::name_of(c.serving_engine); })));
+}
+
 /// Profiles of each accelerator under each of its engines.
 std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const request& r) {
   std::vector<plan_calibration> all;
@@ -135,8 +164,10 @@ std::vector<plan_calibration> calibrations_of(const pm::plan_request& q, const r
     if (engines.empty()) engines.push_back(pm::engine::none);
     for (const pm::engine e : engines) {
       all.push_back({e, calibration_of(a, profile_part::all, pm::name_of(e), r.profile())});
+      add_own_service(all.back(), q, r.profile());
     }
   }
+  require_own_service(all, q, r.profile());
   return all;
 }
 
@@ -192,13 +223,14 @@ void compare(planned& p, const std::vector<found_accelerator>& on, const plan_ag
 void add_notes(planned& p) {
   const auto policy = policy_of(p.calibrations);
   for (const pm::plan_point& point : p.result.frontier) {
-    const auto profiles = [&](const pm::label& chip) -> const calibration& {
-      return calibration_at(p.calibrations, chip, point.serving_engine).profiles;
+    const auto profiles = [&](const pm::label& chip) -> const plan_calibration& {
+      return calibration_at(p.calibrations, chip, point.serving_engine);
     };
     p.notes.push_back(note_on(p.request, point, profiles(point.accelerator)));
     p.reviews.push_back(pm::review_of(p.request, point, policy));
     if (!is_mixed(point)) continue;
-    const calibrated_note prompts = note_of_prefills(point, profiles(point.prefill->accelerator));
+    const calibrated_note prompts =
+        note_of_prefills(point, profiles(point.prefill->accelerator).profiles);
     p.notes.back().first_token = prompts.first_token;
     p.of_prefills[p.notes.size() - 1] = prompts.profile;
   }
@@ -212,9 +244,8 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   set_result(
       p, [&](const pm::plan_request& q) { return pm::plan(q, policy, threads, progress_line()); });
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
-    const calibration& c =
-        calibration_at(p.calibrations, point.accelerator, point.serving_engine).profiles;
-    return std::optional(note_on(q, point, c));
+    return std::optional(
+        note_on(q, point, calibration_at(p.calibrations, point.accelerator, point.serving_engine)));
   };
   compare(p, on, again, note);
   add_disaggregation(p, again, note);

@@ -41,6 +41,7 @@ inline bool is_mixed(const perfmodel::plan_point& p) {
 struct plan_calibration {
   perfmodel::engine serving_engine = perfmodel::engine::none;
   calibration profiles{};
+  const given_profile* own_service = nullptr;  ///< profile of this service, if given
 };
 
 /// The cheapest point within the targets with another engine or format; without one, the factor by

@@ -177,6 +177,7 @@ class similar_requests {
   similar_requests(const query& asked, const json& object, const given_profile* profile);
   outcome<> operator()(const json& object) const;
   const request& base() const { return base_; }
+  const json& base_object() const { return object_; }
   const query& asked() const { return asked_; }
 
  private:

@@ -13,6 +13,16 @@ namespace napkin {
 
 namespace {
 
+/// A percentage of a key with values up to 1: 0.9 of "90%".
+std::optional<double> share_of(const key& k, std::string_view text) {
+  if (k.range.most != 1.0 || k.range.whole || !text.ends_with('%')) return {};
+  text.remove_suffix(1);
+  while (text.ends_with(' ')) text.remove_suffix(1);
+  std::string_view rest;
+  const auto x = parse_number(text, rest);
+  return x && rest.empty() ? std::optional(*x / 100.0) : std::nullopt;
+}
+
 /// Number of a command-line value. Throws wrong_type for a time without a unit, both after the
 /// number and in the spelling of its key.
 json scalar_value(const key* declared, std::string_view text, std::string_view spelled) {
@@ -20,6 +30,8 @@ json scalar_value(const key* declared, std::string_view text, std::string_view s
     throw error(code::wrong_type, cat(spelled, " is ", two_readings(text)));
   const unit_exponents unit = declared == nullptr ? unit_exponents{} : declared->unit;
   const bool counts = declared != nullptr && unit == unit_exponents{};
+  if (const auto x = counts ? share_of(*declared, text) : std::nullopt)
+    return number_json("the value", *x);
   if (const auto x = counts ? parse_count(text) : parse_amount(text, unit))
     return number_json("the value", *x);
   if (unit != unit_exponents{}) {
@@ -39,8 +51,9 @@ double checked_number(const key& k, const json_field& v) {
   double x = v.raw().is_number() ? v.number() : 0.0;
   if (v.raw().is_string()) {
     const std::string& text = v.raw().get_ref<const std::string&>();
-    const std::optional<double> amount =
-        k.unit == unit_exponents{} ? parse_count(text) : parse_amount(text, k.unit);
+    std::optional<double> amount = share_of(k, text);
+    if (!amount)
+      amount = k.unit == unit_exponents{} ? parse_count(text) : parse_amount(text, k.unit);
     if (!amount || lacks_unit(text)) v.refuse(json_fault::wrong_type, k.allowed());
     x = *amount;
   } else if (!v.raw().is_number()) {
@@ -251,7 +264,7 @@ void check_profile(const query& asked, const given_profile* p,
   if (p == nullptr || !p->must_match) return;
   if (p->service && !takes_services(asked)) {
     throw error(error_code::inconsistent, cat("the profile is of a service and does not apply to ",
-                                              asked.name, "; allowed: step, serving"));
+                                              asked.name, "; allowed: step, serving, plan"));
   }
   accelerators.insert(accelerators.end(), of_prefills.begin(), of_prefills.end());
   for (const found_accelerator& a : accelerators) {
@@ -302,12 +315,18 @@ request::request(const query& asked, const json& object, const given_profile* pr
     assign(*k, v, slot);
   }
   take_workload();
+  std::vector<const key*> missing;
   for (std::size_t i = 0; i < values_.size(); ++i) {
     if (values_[i].present) continue;
     const key& k = asked.keys[i];
-    if (k.required) missing_key(asked, k.name, k.help);
+    if (k.required) missing.push_back(&k);
     assign_default(k, values_[i]);
   }
+  if (missing.size() == 1) missing_key(asked, missing.front()->name, missing.front()->help);
+  if (!missing.empty())
+    throw error(code::missing_key,
+                cat(listed(missing, [](const key* k) { return k->name; }), " are missing; ",
+                    asked.name, " needs them; napkin ", asked.name, " --help has their meaning"));
   if (chips == nullptr) return;
   if (has("accelerator")) {
     const named_chips all(*this, *chips, object);

@@ -6,6 +6,7 @@
 
 #include "infeasible.hpp"
 #include "io/amount.hpp"
+#include "numeric_facts.hpp"
 #include "output.hpp"
 #include "summary.hpp"
 #include "uncertainty.hpp"
@@ -17,32 +18,7 @@ namespace {
 constexpr double small_step = 1e-4;                     ///< relative step of a continuous number
 constexpr double no_end = perfmodel::detail::infinity;  ///< unbounded time
 
-struct input {
-  std::string name{};
-  bool is_fact = false;
-  bool whole = false;
-  double value = 0.0;  ///< value of a fact, in the unit that `rest` begins with
-  std::string rest{};  ///< unit of a fact, and "one way"
-};
-
-/// The numeric facts of the request's accelerator, in the form of --set.
-void add_facts(std::vector<input>& all, const request& r) {
-  if (r.accelerators().empty()) return;
-  const json facts = accelerator_file_json(r.accelerator());
-  for (const auto& [name, fact] : facts.items()) {
-    if (!fact.is_object()) continue;
-    const json& v = fact["value"];
-    if (v.is_number()) {
-      const double number = v.get<double>();
-      all.push_back({name, true, name == "sms" && number == std::floor(number), number, ""});
-    } else if (v.is_string()) {
-      std::string_view rest;
-      const auto x = parse_number(v.get_ref<const std::string&>(), rest);
-      if (x) all.push_back({name, true, false, *x, std::string(rest)});
-    }
-  }
-}
-void add_keys(std::vector<input>& all, const query& asked, const request& r) {
+void add_keys(std::vector<numeric_input>& all, const query& asked, const request& r) {
   for (const key& k : asked.keys) {
     const bool number = k.kind == key_kind::number || k.kind == key_kind::numbers;
     const value& v = r.at(k.name);
@@ -53,12 +29,8 @@ void add_keys(std::vector<input>& all, const query& asked, const request& r) {
   }
 }
 
-json fact_value(const input& x, double value) {
-  if (x.rest.empty()) return value;
-  return perfmodel::detail::significant(value, 17) + " " + x.rest;
-}
 /// The request with another value of that input.
-json with(json object, const input& x, const json& value) {
+json with(json object, const numeric_input& x, const json& value) {
   if (x.is_fact) {
     object["set"][x.name] = value;
   } else {
@@ -66,7 +38,7 @@ json with(json object, const input& x, const json& value) {
   }
   return object;
 }
-json with_number(const json& object, const input& x, double value) {
+json with_number(const json& object, const numeric_input& x, double value) {
   return with(object, x, x.is_fact ? fact_value(x, value) : json(value));
 }
 
@@ -109,7 +81,7 @@ class chosen_result {
 
 /// The result at a value of an input; nothing where the request is refused or infeasible there.
 std::optional<double> result_at(const similar_requests& answers, const chosen_result& result,
-                                const json& object, const input& x, double value) {
+                                const json& object, const numeric_input& x, double value) {
   try {
     const auto y = result.of(answers(with_number(object, x, value)));
     return y && std::isfinite(*y) && *y > 0.0 ? y : std::nullopt;
@@ -123,7 +95,8 @@ struct slope {
   double elasticity = 0.0, low = 0.0, high = 0.0;
 };
 std::optional<slope> slope_between(const similar_requests& answers, const chosen_result& result,
-                                   const json& object, const input& x, double low, double high) {
+                                   const json& object, const numeric_input& x, double low,
+                                   double high) {
   if (!(low > 0.0) || !(high > low)) return {};
   const auto a = result_at(answers, result, object, x, low);
   const auto b = result_at(answers, result, object, x, high);
@@ -131,13 +104,13 @@ std::optional<slope> slope_between(const similar_requests& answers, const chosen
   return slope{std::log(*b / *a) / std::log(high / low), low, high};
 }
 /// Ranks and replicas: powers of two.
-bool is_degree(const input& x) {
+bool is_degree(const numeric_input& x) {
   return x.name.ends_with("_parallel") || x.name.ends_with("ranks") || x.name.ends_with("replicas");
 }
 /// Slope from a small step. Kernel times step with tiles and splits, so a whole number changes by 5
 /// % up and down, or by one.
 std::optional<slope> slope_of(const similar_requests& answers, const chosen_result& result,
-                              const json& object, const input& x) {
+                              const json& object, const numeric_input& x) {
   const double v = x.value;
   if (!(v > 0.0)) return {};
   const auto between = [&](double low, double high) {
@@ -165,7 +138,8 @@ struct effect {
   double share = 0.0, value = 0.0, elasticity = 0.0;
 };
 std::optional<effect> effect_of(const similar_requests& answers, const chosen_result& result,
-                                const json& object, const input& x, double now, double more) {
+                                const json& object, const numeric_input& x, double now,
+                                double more) {
   const double there = x.whole ? std::max(x.value + 1.0, std::round((1.0 + more) * x.value))
                                : (1.0 + more) * x.value;
   if (!(now > 0.0) || !(std::fabs(there / x.value - 1.0 - more) < 0.3 * more)) return {};
@@ -182,7 +156,7 @@ bool agree(double a, double b) {
 /// An input's local slope, and the effect of 1 % and 10 % more. Where these disagree, there is a
 /// tile edge, a ceiling or a kink between, and the elasticity is that of 10 %.
 std::optional<json> line_of(const similar_requests& answers, const chosen_result& result,
-                            const json& object, const input& x, double now) {
+                            const json& object, const numeric_input& x, double now) {
   std::optional<slope> s = slope_of(answers, result, object, x);
   if (!s) return {};
   const auto some = effect_of(answers, result, object, x, now, 0.01);
@@ -212,11 +186,11 @@ double weight_of(const json& line) {
 }
 
 json elasticities_of(const similar_requests& answers, const chosen_result& result,
-                     const json& object, const std::vector<input>& inputs) {
+                     const json& object, const std::vector<numeric_input>& inputs) {
   std::vector<json> all;
   const std::optional<double> now = result.of(answers(object));
   if (!now) return json::array();
-  for (const input& x : inputs) {
+  for (const numeric_input& x : inputs) {
     if (auto line = line_of(answers, result, object, x, *now)) all.push_back(std::move(*line));
   }
   std::stable_sort(all.begin(), all.end(),
@@ -224,10 +198,10 @@ json elasticities_of(const similar_requests& answers, const chosen_result& resul
   return all;
 }
 
-const input& named_input(const std::vector<input>& inputs, const std::string& name,
-                         const char* where) {
+const numeric_input& named_input(const std::vector<numeric_input>& inputs, const std::string& name,
+                                 const char* where) {
   std::vector<std::string_view> names;
-  for (const input& x : inputs) {
+  for (const numeric_input& x : inputs) {
     if (x.name == name) return x;
     names.push_back(x.name);
   }
@@ -237,7 +211,7 @@ const input& named_input(const std::vector<input>& inputs, const std::string& na
 }
 
 /// Two ends of a range: numbers, or texts with units for a fact.
-std::pair<json, json> ends_of(const json& range, const input& x, const char* where) {
+std::pair<json, json> ends_of(const json& range, const numeric_input& x, const char* where) {
   const bool two = range.is_array() && range.size() == 2;
   const auto fits = [&](const json& v) { return v.is_number() || (x.is_fact && v.is_string()); };
   if (!two || !fits(range[0]) || !fits(range[1])) {
@@ -260,7 +234,8 @@ std::string rest_of(const json& v) {
 
 /// Values of one input at which `state` of a request changes.
 template <class State>
-json changes_along(const json& object, const input& x, const json& range, const State& state) {
+json changes_along(const json& object, const numeric_input& x, const json& range,
+                   const State& state) {
   const auto [low, high] = ends_of(range, x, "crossover");
   const double from = number_of(low), to = number_of(high);
   const auto unit_of = [&](const json& v) { return v.is_number() ? x.rest : rest_of(v); };
@@ -316,7 +291,7 @@ void require_same_mode(const outcome<>& now, const outcome<>& against) {
 }
 
 json crossovers_of(const similar_requests& answers, const chosen_result& result, const json& object,
-                   const std::vector<input>& inputs, const json& asked,
+                   const std::vector<numeric_input>& inputs, const json& asked,
                    const given_profile* profile) {
   json ranges = asked["crossover"];
   if (!ranges.is_object() || ranges.empty()) {
@@ -336,7 +311,7 @@ json crossovers_of(const similar_requests& answers, const chosen_result& result,
   }
   json all = json::array();
   for (const auto& [name, range] : ranges.items()) {
-    const input& x = named_input(inputs, name, "crossover");
+    const numeric_input& x = named_input(inputs, name, "crossover");
     const json found = changes_along(object, x, range, [&](const json& there) -> std::string {
       const outcome<> answer = answers(there);
       if (!others) return answer.is_time ? perfmodel::name_of(answer.limiter) : "";
@@ -353,15 +328,15 @@ json crossovers_of(const similar_requests& answers, const chosen_result& result,
 
 /// Least and largest result where each named input is at either end of its range.
 json what_if_of(const similar_requests& answers, const chosen_result& result, const json& object,
-                const std::vector<input>& inputs, const json& ranges) {
+                const std::vector<numeric_input>& inputs, const json& ranges) {
   if (!ranges.is_object() || ranges.empty() || ranges.size() > 8) {
     throw error(code::wrong_type, cat("what_if is ", brief(ranges),
                                       "; allowed: an object of 1 to 8 ranges, "
                                       "{\"dram.bandwidth\":[\"3 TB/s\",\"4 TB/s\"]}"));
   }
-  std::vector<std::pair<const input*, std::pair<json, json>>> named;
+  std::vector<std::pair<const numeric_input*, std::pair<json, json>>> named;
   for (const auto& [name, range] : ranges.items()) {
-    const input& x = named_input(inputs, name, "what_if");
+    const numeric_input& x = named_input(inputs, name, "what_if");
     named.push_back({&x, ends_of(range, x, "what_if")});
   }
   const auto of = [&](const json& changed) { return result.of(answers(changed)).value_or(no_end); };
@@ -472,8 +447,7 @@ json sensitivity_json(const json& object, const given_profile* profile) {
   const similar_requests answers(asked, of, profile);
   const outcome<> now = answers(of);
   const chosen_result result(object, now);
-  std::vector<input> inputs;
-  add_facts(inputs, answers.base());
+  std::vector<numeric_input> inputs = numeric_facts_of(answers.base());
   add_keys(inputs, asked, answers.base());
   json out = json::object();
   if (object.contains("id")) out["id"] = object["id"];
