@@ -19,6 +19,13 @@ for key in ttft_s itl_s itl_p99_s; do
   near "$key of random" "$(number "$random" $key)" "$(number "$fixed" $key)" 0
   near "$key of lengths stated" "$(number "$override" $key)" "$(number "$fixed" $key)" 0
 done
+# A run that is simulated draws the spread of its workload, as where the request states it.
+run=(serving --model llama_3_1_8b --accelerator h100_sxm --engine vllm --concurrency 300 --requests 300)
+named=$("$napkin" "${run[@]}" --workload sharegpt --json)
+stated=$("$napkin" "${run[@]}" --input_tokens 331.8 --input_cv 1.595 --output_tokens 213.4 --output_cv 1.103 --json)
+for key in ttft_s itl_s output_tokens_per_s; do
+  near "$key of a run of a workload" "$(number "$named" $key)" "$(number "$stated" $key)" 1e-9
+done
 refuses 'input_tokens is missing' "${service[@]}" --workload random
 refuses 'workload is "shareGPT5"; allowed: random' "${service[@]}" --workload shareGPT5
 "$napkin" "${service[@]}" --workload sharegpt | grep -q 'ShareGPT_V3' || fail 'the source of a workload is not said'

@@ -107,7 +107,7 @@ found_model from_hugging_face(const json& content, const fs::path& file) {
   std::string source = file.string();
   if (!config.known_family) {
     source += cat(" (", in_quotes(config.architecture),
-                  "is an unknown architecture: its fields were read by their common meaning)");
+                  " is an unknown architecture: its fields were read by their common meaning)");
   }
   source += hints_of(title, content, config);
   return {.model = config.model,

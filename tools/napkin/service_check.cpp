@@ -53,9 +53,12 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   }
   // Prompts near the token budget run in chunks, or none would ever join the decodes.
   if (r.number("input_tokens") > 4096.0) out["chunked_prefill"] = true;
-  // Real lengths differ a little: requests of equal length would end in the same step for ever.
-  if (!out.contains("input_cv")) out["input_cv"] = least_variation;
-  if (!out.contains("output_cv")) out["output_cv"] = least_variation;
+  // Lengths vary as the workload says; otherwise a little, because requests of equal length would
+  // end in the same step for ever.
+  for (const char* name : {"input_cv", "output_cv"}) {
+    const double of_workload = r.number(name);
+    if (!out.contains(name)) out[name] = of_workload > 0.0 ? of_workload : least_variation;
+  }
   if (r.has("concurrency")) out["concurrency"] = std::lround(r.number("concurrency"));
   const auto leave_out = [&](const char* name) {
     if (out.erase(name) > 0) c.left_out.emplace_back(name);
