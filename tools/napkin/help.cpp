@@ -26,7 +26,7 @@ const help_group help_groups[] = {
       "collective", "tensor_parallel", "fusion", "attention_fusion", "tiles", "gemm_tile",
       "padded_gemm", "gemv", "selection", "special_functions"}},
     {"Machines",
-     {"ridge", "ridge_batch", "decode_intensity", "fact", "peak", "clock_peak", "bus", "cores",
+     {"roofline", "ridge", "ridge_batch", "decode_intensity", "fact", "peak", "clock_peak", "bus", "cores",
       "cycles", "memory_access", "divergence", "memory_power", "mig_slice", "l2_window",
       "host_copy", "gpu_util"}},
     {"Laws",
