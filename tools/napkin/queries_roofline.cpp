@@ -141,6 +141,7 @@ struct roofline {
         policy = &mode;
         out.sums = pm::all_reduce_kind_of(d, i, mode);
       }
+      if (!out.feasible) return;
       note_operators(out, operators_on_roofline(d, i, policy), e.time.value(), policy != nullptr);
       add_missing_roofs(out, in.chip());
     }

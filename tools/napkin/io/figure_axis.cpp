@@ -45,8 +45,7 @@ scaled_unit scaled_unit_of(double largest, std::string_view unit) {
 std::string amount_text(double v, std::string_view unit) {
   const scaled_unit u = scaled_unit_of(std::fabs(v) * (1.0 + 1e-9), unit);
   const std::string number = perfmodel::detail::significant(u.factor * v, 3);
-  const bool is_plain = unit.empty();
-  return u.text.empty() ? number : cat(number, is_plain || u.text == "%" ? "" : " ", u.text);
+  return u.text.empty() ? number : cat(number, unit.empty() ? "" : " ", u.text);
 }
 
 std::vector<double> ticks_of(double low, double high, bool is_log, int count) {
