@@ -12,6 +12,8 @@
 
 using namespace common;
 
+namespace unit_figures {
+
 namespace {
 
 std::vector<std::string> all_of(const std::string& text, const char* pattern) {
@@ -206,3 +208,5 @@ TEST_CASE("an engine, a format and a limiter have one colour") {
   CHECK(colour_of("compute") == colour_of("compute"));
   CHECK(colour_of("no such word").empty());
 }
+
+}  // namespace unit_figures

@@ -31,7 +31,7 @@ std::vector<roofline_operator> operators_on_roofline(const perfmodel::deployment
                                                      const perfmodel::iteration& i,
                                                      const perfmodel::calibrated* policy);
 
-/// Text of a roofline: conclusion, then a table of at most 100 columns. `answer`: the query's facts.
+/// Text of a roofline from the query's facts: conclusion, then a table of at most 100 columns.
 std::string roofline_page(const json& facts, const std::string& accelerator);
 
 }  // namespace napkin

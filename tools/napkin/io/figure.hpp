@@ -1,4 +1,4 @@
-// Figures: panels of lines, points, bands and bars, drawn as SVG, as PNG, or as text for a terminal.
+// Figures: panels of lines, points, bands and bars, drawn as SVG, PNG or text for a terminal.
 #pragma once
 
 #include <optional>
@@ -19,7 +19,7 @@ struct plot_axis {
 
 enum class plot_style {
   line,    ///< points joined by straight lines
-  dashed,  ///< the same, dashed: a bound
+  dashed,  ///< dashed line: a bound
   steps,   ///< each value holds up to the next x
   points,
   band  ///< area between y and upper: an interval

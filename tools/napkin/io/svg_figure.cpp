@@ -92,9 +92,11 @@ class label_placer {
         taken_.push_back(box);
         const double near_x = std::clamp(x, box.left + 2.0, box.right - 2.0);
         std::string out;
-        if (gap > 14.0)
-          out = line_at(x, y, near_x, std::clamp(y, box.top, box.bottom),
-                        "stroke=\"#999\" stroke-width=\"0.7\"");
+        if (gap > 14.0) {
+          const double near_y = std::clamp(y, box.top, box.bottom);
+          out = line_at(x, y, near_x, near_y, "stroke=\"#999\" stroke-width=\"0.7\"");
+          take_line(x, y, near_x, near_y);
+        }
         return out + text_at(box.left + 2.0, centre + 0.36 * height, text, attributes);
       }
     }
@@ -187,8 +189,8 @@ class panel_drawing {
     out += axes();
     for (std::size_t i = 0; i < p_.series.size(); ++i) out += series(i);
     for (const plot_rule& rule : p_.rules) out += line_of(rule);
-    for (const plot_rule& rule : p_.rules) out += label_of(rule);
     for (std::size_t i = 0; i < p_.series.size(); ++i) out += labels(i);
+    for (const plot_rule& rule : p_.rules) out += label_of(rule);
     return out + "</g>\n";
   }
 

@@ -1,6 +1,7 @@
 // Figures of tables: the lines of a sweep.
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <map>
 #include <stdexcept>

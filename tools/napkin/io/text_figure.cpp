@@ -39,7 +39,7 @@ std::string without_blanks(std::string s) {
   return s + "\n";
 }
 
-/// Where a value stands among cells 0 to n - 1.
+/// Cell of a value, from 0 to n - 1.
 long cell(const axis_scale& scale, double v) {
   return std::lround(scale.at(v));
 }
@@ -54,12 +54,11 @@ void draw_lines(canvas& to, const plot_panel& p, const plot_series& s, char mark
     if (!shows(i) || !shows(i + 1)) continue;
     const double x1 = x.at(s.x[i]), y1 = y.at(s.y[i]), x2 = x.at(s.x[i + 1]);
     const double y2 = y.at(s.y[i + 1]);
-    const double from = s.style == plot_style::steps ? y1 : y1;
     const int steps =
         std::max(1, static_cast<int>(std::ceil(std::max(std::fabs(x2 - x1), std::fabs(y2 - y1)))));
     for (int k = 0; k <= steps; ++k) {
       const double share = static_cast<double>(k) / steps;
-      const double at = s.style == plot_style::steps ? from : y1 + share * (y2 - y1);
+      const double at = s.style == plot_style::steps ? y1 : y1 + share * (y2 - y1);
       to.put(std::lround(x1 + share * (x2 - x1)), std::lround(at), mark);
     }
   }
@@ -201,7 +200,6 @@ std::string bar_panel(const plot_panel& p, std::size_t columns) {
 
 std::string paragraph(std::string_view text, std::size_t columns) {
   std::string out;
-  // One pixel per character of the width class of "0".
   for (std::string_view rest = text; !rest.empty();) {
     std::size_t end = rest.size();
     if (end > columns) {

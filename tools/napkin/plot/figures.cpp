@@ -1,5 +1,6 @@
 #include "figures.hpp"
 
+#include <algorithm>
 #include <perfmodel/core/version.hpp>
 
 #include "../output.hpp"
@@ -21,7 +22,9 @@ std::string figure_source(const json& answer) {
 }
 
 std::string figure_request(const query& asked, const json& request) {
-  std::string s = headline(asked, request);
+  json rest = request;
+  rest.erase("measured_s");  // it is in the figure
+  std::string s = headline(asked, rest);
   const std::string_view name = asked.name;
   if (s.starts_with(name)) s.erase(0, std::min(s.size(), name.size() + 2));
   return one_line(s.substr(0, s.find_last_not_of('\n') + 1));
