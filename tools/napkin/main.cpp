@@ -19,6 +19,7 @@
 #include "output.hpp"
 #include "plan_files.hpp"
 #include "planning.hpp"
+#include "plot/figures.hpp"
 #include "profile_file.hpp"
 #include "require.hpp"
 #include "sensitivity.hpp"
@@ -62,6 +63,16 @@ class query_command {
   bool chosen() const { return command_->parsed(); }
   bool as_json() const { return as_json_; }
   const napkin::query& asked() const { return asked_; }
+  /// File of --plot; "" without one.
+  const std::string& plot() const { return plot_; }
+  /// Adds --plot, where the command has a figure.
+  void add_plot() {
+    command_
+        ->add_option("--plot", plot_,
+                     "draw the result: output file FILE.svg or FILE.png; text: here, as characters")
+        ->type_name("")
+        ->check(a_path());
+  }
 
   /// The profile of --profile; null where there is none.
   std::unique_ptr<napkin::given_profile> profile() const {
@@ -158,7 +169,7 @@ class query_command {
   CLI::Option* id_option_ = nullptr;
   CLI::Option* mode_option_ = nullptr;
   CLI::Option* price_option_ = nullptr;
-  std::string id_{}, mode_{}, profile_{}, price_{};
+  std::string id_{}, mode_{}, profile_{}, price_{}, plot_{};
   std::vector<std::string> set_{};
   bool as_json_ = false;
 };
@@ -289,9 +300,19 @@ void print(const json& object) {
   std::cout << napkin::write_json(object) << "\n";
 }
 
+/// Writes the figure of --plot; a text plot to standard output.
+void draw(const napkin::figure& f, const std::string& path) {
+  std::cout << napkin::write_figure(f, path);
+}
+
 /// Runs a command, and prints its result as JSON or as text.
-template <class Compute, class ToJson, class ToText>
-auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text) {
+template <class Compute, class ToJson, class ToText, class ToFigure>
+auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text,
+            ToFigure to_figure) {
+  if (!c.plot().empty()) napkin::require_figure_path(c.plot());
+  if (c.as_json() && (c.plot() == "-" || c.plot() == "text"))
+    throw perfmodel::error(perfmodel::error_code::inconsistent,
+                           "plot is text with --json; allowed: a file that ends in .svg or .png");
   const json request = c.request();
   const auto profile = c.profile();
   const auto found = compute(request, profile.get());
@@ -300,8 +321,18 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
     print(object);
   } else {
     std::cout << to_text(found, request);
+    if (c.plot() == "-" || c.plot() == "text") std::cout << "\n";
   }
+  if (!c.plot().empty()) draw(to_figure(found, request, object, profile.get()), c.plot());
   return found;
+}
+/// The figure of commands without one.
+constexpr auto no_figure = [](const auto&...) { return napkin::figure{}; };
+/// The figure of a query's result.
+auto figure_of_query(const napkin::query& q) {
+  return [&q](const auto&, const json& r, const json& object, const auto* profile) {
+    return napkin::figure_of(q, r, profile, object);
+  };
 }
 /// Options of `napkin plan` in addition to its keys.
 struct plan_options {
@@ -336,6 +367,9 @@ int plan(const query_command& c, const plan_options& options) {
       },
       [&](const checked_plan& p, const json&) {
         return napkin::plan_text(p.plan, options.wide) + napkin::plan_checks_text(p.checks) + saved;
+      },
+      [](const checked_plan& p, const json&, const json& object, const auto*) {
+        return napkin::figure_of_plan(p.plan, object);
       });
   return found.plan.result.best ? success : out_of_reach;
 }
@@ -360,14 +394,16 @@ void check_serving(const query_command& c) {
       },
       [&](const checked_service& s, const json& r) {
         return napkin::outcome_text(c.asked(), s.closed_form, r) + napkin::check_text(s.check);
-      });
+      },
+      figure_of_query(c.asked()));
 }
 void run_query(const query_command& c) {
   const napkin::query& q = c.asked();
   answer(
       c, [&](const json& r, const auto* p) { return napkin::evaluate(q, r, p); },
       napkin::outcome_json,
-      [&](const auto& found, const json& r) { return napkin::outcome_text(q, found, r); });
+      [&](const auto& found, const json& r) { return napkin::outcome_text(q, found, r); },
+      figure_of_query(q));
 }
 /// Files that `napkin simulate` writes in addition to its result.
 struct simulation_files {
@@ -379,7 +415,8 @@ struct simulation_files {
     };
     add("--requests-csv", requests_csv, "output file: a line per request, with its latencies");
     add("--timeline-csv", timeline_csv, "output file: a line per interval, with the mean state");
-    add("--plot", plot, "output file: timeline and latency distributions as SVG");
+    add("--plot", plot,
+        "output file: timeline and latency distributions, FILE.svg or FILE.png; text: here");
   }
   void write(const napkin::simulation& s, const json& request) const {
     if (!s.answer.feasible) return;
@@ -387,7 +424,7 @@ struct simulation_files {
       napkin::write_text_file("requests_csv", requests_csv, napkin::requests_csv(s));
     if (!timeline_csv.empty())
       napkin::write_text_file("timeline_csv", timeline_csv, napkin::timeline_csv(s));
-    if (!plot.empty()) napkin::write_text_file("plot", plot, napkin::simulation_svg(s, request));
+    if (!plot.empty()) draw(napkin::simulation_figure(s, request), plot);
   }
 };
 void run_simulation(const query_command& c, const simulation_files& to) {
@@ -400,7 +437,7 @@ void run_simulation(const query_command& c, const simulation_files& to) {
         return s;
       },
       [](const napkin::simulation& s, const json& r) { return napkin::outcome_json(s.answer, r); },
-      napkin::simulation_text);
+      napkin::simulation_text, no_figure);
 }
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
@@ -590,6 +627,10 @@ struct commands {
       : queries(of_queries<query_command>(app, said)),
         planning(app, napkin::plan_keys(), said),
         explaining_row(*explaining, said) {
+    for (const auto& q : queries) {
+      if (napkin::has_figure(q->asked())) q->add_plot();
+    }
+    planning.add_plot();
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.add_option("--completion", read_before, "completion script for a shell: bash, zsh, fish")
         ->type_name("");

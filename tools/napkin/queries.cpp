@@ -21,7 +21,7 @@ std::vector<query> collect() {
   for (auto* part :
        {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
         serving_queries, simulation_queries, speculation_queries, model_queries, advise_queries,
-        machine_queries, time_queries, path_queries, capacity_queries}) {
+        machine_queries, roofline_queries, time_queries, path_queries, capacity_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;
@@ -146,13 +146,14 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   const key* engine = asked.find("engine");
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
-  if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr) {
+  if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr &&
+      r.has("model")) {
     const inputs<double> in(r);
     const perfmodel::engine_formats f = in.formats();
     const bool spread = asked.find("expert_parallel") != nullptr && r.whole("expert_parallel") > 1;
     c.runs(f.weights, f.linear.format, f.experts.format, f.kv, spread);
   }
-  if (r.profile() != nullptr && takes_services(asked)) {
+  if (r.profile() != nullptr && takes_services(asked) && r.has("model")) {
     bool as_run = true;  // one pool, no speculation
     for (const char* key : {"prefill_tensor_parallel", "decode_tensor_parallel", "mtp",
                             "draft_length", "drafter", "draft_model"}) {

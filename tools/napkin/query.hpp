@@ -150,6 +150,7 @@ std::vector<query> simulation_queries();
 std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
 std::vector<query> machine_queries();
+std::vector<query> roofline_queries();
 std::vector<query> time_queries();
 std::vector<query> path_queries();
 std::vector<query> capacity_queries();

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "io/figure.hpp"
 #include "io/trace_files.hpp"
 #include "query.hpp"
 
@@ -90,8 +91,8 @@ std::string simulation_text(const simulation& s, const json& request);
 std::string requests_csv(const simulation& s);
 /// A line per interval of time, with the mean state of the service.
 std::string timeline_csv(const simulation& s);
-/// Timeline and distributions as SVG.
-std::string simulation_svg(const simulation& s, const json& request);
+/// Timeline and distributions.
+figure simulation_figure(const simulation& s, const json& request);
 
 std::vector<key> simulation_keys();
 

@@ -5,7 +5,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
-#include "io/svg_plot.hpp"
+#include "io/figure.hpp"
 #include "output.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
@@ -23,7 +23,7 @@ std::string short_number(double x, int digits = 4) {
   return pm::detail::significant(x, digits);
 }
 
-const simulated_figure& figure(const simulation& s, std::string_view key) {
+const simulated_figure& figure_named(const simulation& s, std::string_view key) {
   const auto at = std::find_if(s.figures.begin(), s.figures.end(),
                                [&](const simulated_figure& f) { return key == f.key; });
   if (at == s.figures.end()) throw std::logic_error(cat("no figure ", key));
@@ -51,7 +51,7 @@ std::string service_text(const simulation& s) {
 
 /// "1000 requests at 4 req/s on 8 x h100_sxm (vllm-0.24): mean TTFT 171 ms (p99 1.2 s), ..."
 std::string conclusion_of(const simulation& s) {
-  const auto value = [&](std::string_view key) { return figure(s, key).value; };
+  const auto value = [&](std::string_view key) { return figure_named(s, key).value; };
   std::string text =
       cat(s.load.description, " on ", service_text(s), ", scheduler ",
           s.service.options.scheduler->name, ": mean TTFT ", duration_text(value("ttft_s")),
@@ -91,13 +91,13 @@ std::string latencies_text(const simulation& s) {
                                     {"queueing", "queueing"}}) {
     std::vector<std::string> row = {label};
     for (const char* part : {"_s", "_p50_s", "_p90_s", "_p99_s"})
-      row.push_back(with_error(s, figure(s, cat(stem, part))));
+      row.push_back(with_error(s, figure_named(s, cat(stem, part))));
     rows.push_back(std::move(row));
     std::vector<std::string> recorded = {"  measured"}, ratios = {"  simulated over measured"};
     for (const auto& [key, x] : measured) {
       if (!key.starts_with(cat(stem, "_"))) continue;
       recorded.push_back(duration_text(x));
-      ratios.push_back(x > 0.0 ? fixed(figure(s, key).value / x, 3) : "-");
+      ratios.push_back(x > 0.0 ? fixed(figure_named(s, key).value / x, 3) : "-");
     }
     if (recorded.size() == 1) continue;
     rows.push_back(std::move(recorded));
@@ -114,11 +114,11 @@ std::string figures_text(const simulation& s) {
   table_rows rows;
   for (const char* key : {"requests_per_s", "goodput_requests_per_s", "output_tokens_per_s",
                           "batch", "makespan_s", "preemptions", "engine_steps", "steps"}) {
-    const simulated_figure& f = figure(s, key);
+    const simulated_figure& f = figure_named(s, key);
     rows.push_back({f.label, with_error(s, f)});
   }
-  rows.push_back({"KV cache in use (mean)", percent(figure(s, "kv_use").value)});
-  const double hit = figure(s, "cache_hit").value;
+  rows.push_back({"KV cache in use (mean)", percent(figure_named(s, "kv_use").value)});
+  const double hit = figure_named(s, "cache_hit").value;
   std::string tiers;
   if (const auto at = s.answer.facts.find("cache_hit_by_tier"); at != s.answer.facts.end()) {
     for (const auto& [tier, share] : at->items())
@@ -126,7 +126,7 @@ std::string figures_text(const simulation& s) {
   }
   rows.push_back({"prefix-cache hit rate", percent(hit) + tiers});
   if (s.service.options.scaling)
-    rows.push_back({"replicas", cat(short_number(figure(s, "replicas").value), " (mean), ",
+    rows.push_back({"replicas", cat(short_number(figure_named(s, "replicas").value), " (mean), ",
                                     s.first.most_replicas, " (largest)")});
   if (const auto& note = s.answer.calibrated) {
     if (note->first_token)
@@ -146,7 +146,7 @@ struct timeline_columns {
     interval = t.interval();
     double replicas = s.service.options.replicas;
     if (s.service.pools) replicas = s.service.pools->decode.replicas;
-    if (s.service.options.scaling) replicas = figure(s, "replicas").value;
+    if (s.service.options.scaling) replicas = figure_named(s, "replicas").value;
     for (std::size_t i = 0; i < t.count(); ++i) {
       const auto state = t[i];
       from.push_back(interval * static_cast<double>(i));
@@ -163,7 +163,8 @@ std::string sparklines_text(const simulation& s) {
   constexpr std::size_t columns = 56;
   const timeline_columns t(s);
   if (t.from.size() < 2) return "";
-  std::string out = cat("over time, 0 to ", duration_text(figure(s, "makespan_s").value), ":\n");
+  std::string out =
+      cat("over time, 0 to ", duration_text(figure_named(s, "makespan_s").value), ":\n");
   const auto add = [&](std::string label, const std::vector<double>& values, double factor,
                        const char* unit) {
     label.resize(16, ' ');
@@ -276,14 +277,14 @@ std::string timeline_csv(const simulation& s) {
   return out;
 }
 
-std::string simulation_svg(const simulation& s, const json& request) {
+figure simulation_figure(const simulation& s, const json& request) {
   const timeline_columns t(s);
   std::string model = request.value("model", std::string());
-  plot_page page{
-      .title = cat("Simulation: ", shown(model), ", ", s.load.description),
-      .subtitle = cat(service_text(s), ", scheduler ", s.service.options.scheduler->name)};
+  figure page{.title = cat("Simulation: ", shown(model), ", ", s.load.description),
+              .subtitle = cat(service_text(s), ", scheduler ", s.service.options.scheduler->name)};
   page.columns = 2;
   page.panel_height = 200.0;
+  page.width = 960.0;
   plot_panel requests = over_time("Requests", {.label = "requests", .low = 0.0});
   requests.series = {steps_of("running", t, t.running), steps_of("waiting", t, t.waiting)};
   plot_panel cache =
@@ -298,7 +299,7 @@ std::string simulation_svg(const simulation& s, const json& request) {
                               distribution("TTFT", stats.ttft), distribution("E2E", stats.e2e)}));
   page.panels.push_back(distributions(
       "Tokens by latency", {distribution("ITL", stats.itl), distribution("TPOT", stats.tpot)}));
-  return svg_of(page);
+  return page;
 }
 
 }  // namespace napkin
