@@ -1,10 +1,12 @@
 // napkin: how fast a model runs on a machine, from the command line.
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
 #include <memory>
 #include <perfmodel/core/version.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "audit.hpp"
 #include "batch.hpp"
@@ -22,6 +24,7 @@
 #include "service_runs.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
+#include "sweep.hpp"
 
 namespace {
 
@@ -254,6 +257,65 @@ class sensitivity_command {
   query_command of_;
   std::string key_{};
   std::vector<std::string> crossover_{}, against_{}, what_if_{};
+};
+
+/// `napkin sweep <query> --key value ... --over KEY=...`: a query's keys, and a grid of some.
+class sweep_command {
+ public:
+  sweep_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
+      : of_(parent, asked, said) {
+    CLI::App* own = parent.get_subcommand(asked.name);
+    const auto text = [own](const char* name, auto& into, const char* help) {
+      return own->add_option(name, into, help)->type_name("");
+    };
+    text("--over", over_,
+         "swept key or accelerator fact: KEY=LO..HI:N (N values evenly spaced), KEY=LO..HI:xF (by "
+         "the factor F) or KEY=A,B,C; repeatable: all combinations, the first varies slowest")
+        ->expected(1)
+        ->take_all();
+    text("--format", format_, "table, csv, json or md (default table)");
+    text("--best", best_, "print the row with the least value of a column, or the most: max:KEY");
+    text("--pareto", pareto_,
+         "print the rows that no other row beats in all of these columns: KEY,KEY; more is better "
+         "for rates and gains, less for times and costs; or min:KEY, max:KEY");
+    text("--shard", shard_, "part i of n of the points, i/n; parts 1 to n in order are the whole");
+    text("--threads", threads_, "number of threads (default: one per core)")
+        ->check(CLI::Range(0, 4096).description(""));
+    for (const auto& [name, into, help] :
+         {std::tuple{"--csv", &csv_, "print CSV: a line of column names, then a line per point"},
+          {"--wide", &wide_, "all columns; default: 100 characters"},
+          {"--mpi", &mpi_, "share the points among the ranks of mpirun; rank 0 prints"}})
+      own->add_flag(name, *into, help)->disable_flag_override();
+  }
+  bool chosen() const { return of_.chosen(); }
+  int run() const {
+    napkin::sweep_request r;
+    r.asked = &of_.asked();
+    r.base = of_.request();
+    const auto profile = of_.profile();
+    r.profile = profile.get();
+    for (const std::string& x : over_) r.axes.push_back(napkin::parse_axis(*r.asked, x));
+    napkin::check_axes(r.base, r.axes);
+    r.format = of_.as_json() ? napkin::table_format::json
+               : csv_        ? napkin::table_format::csv
+                             : napkin::parse_format(format_);
+    r.best = best_;
+    for (const std::string_view p : napkin::split(pareto_, ',')) r.pareto.emplace_back(p);
+    if (pareto_.empty()) r.pareto.clear();
+    if (!shard_.empty()) std::tie(r.shard, r.shards) = napkin::parse_shard(shard_);
+    r.threads = threads_;
+    r.wide = wide_;
+    r.mpi = mpi_;
+    r.progress = isatty(STDERR_FILENO) == 1;
+    return napkin::run_sweep(r, std::cout) ? success : some_lines_failed;
+  }
+
+ private:
+  query_command of_;
+  std::vector<std::string> over_{};
+  std::string format_ = "table", best_{}, pareto_{}, shard_{};
+  int threads_ = 0;
+  bool csv_ = false, wide_ = false, mpi_ = false;
 };
 
 /// A command for each query.
@@ -555,6 +617,9 @@ struct commands {
   CLI::App* sensing = app.add_subcommand(
       "sensitivity", "Sensitivity analysis of a result: elasticities, crossovers, ranges");
   std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
+  CLI::App* sweeping = app.add_subcommand(
+      "sweep", "Table of a query over a grid of keys and accelerator facts: text, CSV, JSON");
+  std::vector<std::unique_ptr<sweep_command>> sweeps{};
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: one result per request, line by line");
   std::string batch_profile{};
@@ -598,6 +663,8 @@ struct commands {
     sensing->require_subcommand(1);
     if (said.mention("sensitivity"))
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
+    sweeping->require_subcommand(1);
+    if (said.mention("sweep")) sweeps = of_queries<sweep_command>(*sweeping, said);
     simulated.add_options(*app.get_subcommand("simulate"));
     add_runs_help(*app.get_subcommand("diagnose"),
                   "a measured service against its prediction (vLLM, SGLang, guidellm)");
@@ -623,7 +690,8 @@ struct commands {
 
   /// Throws unknown_query for an unknown command, or an unknown query of explain or sensitivity.
   void check(const napkin::words& said) const {
-    for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
+    for (const CLI::App* of :
+         std::initializer_list<const CLI::App*>{&app, explaining, sensing, sweeping}) {
       const bool outer = of == &app;
       const std::string_view name = said.at(outer ? 1 : 2);
       if (name.empty() || (!outer && said.at(1) != of->get_name())) continue;
@@ -672,6 +740,9 @@ struct commands {
       } else {
         run_query(*c);
       }
+    }
+    for (const auto& c : sweeps) {
+      if (c->chosen()) return c->run();
     }
     for (const auto& c : sensitivities) {
       if (c->chosen()) c->run();

@@ -187,6 +187,13 @@ class similar_requests {
   const given_profile* profile_;
 };
 
+/// Whether a request with another value of this key may have another calibration.
+bool changes_calibration(const key& k);
+/// Evaluates a request again with some of its numbers changed. Unlike evaluate it adds no text and
+/// no remedies; the results are those of evaluate.
+outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object,
+                           const given_profile* profile);
+
 /// Whether a query is of a model on an engine, so that a service profile applies to it.
 bool takes_services(const query& asked);
 
