@@ -33,7 +33,8 @@ const help_group help_groups[] = {
      {"iron_law", "littles_law", "amdahl", "share_of_speedup", "scaling", "launch", "overlap",
       "double_buffer", "persistent_kernel", "streams", "dependent_launch", "graph_breaks",
       "profiler", "training_step", "achieved", "utilisation", "mfu_from_mbu"}},
-    {"Tools", {"sweep", "explain", "sensitivity", "audit", "batch", "calibrate", "gpus", "models"}}};
+    {"Tools",
+     {"sweep", "explain", "sensitivity", "audit", "batch", "calibrate", "gpus", "models"}}};
 
 /// The whole help text, or its first clause where it is long.
 std::string first_clause(const std::string& help) {

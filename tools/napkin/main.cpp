@@ -15,6 +15,7 @@
 #include "command_line.hpp"
 #include "help.hpp"
 #include "io/files.hpp"
+#include "json_rows.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "planning.hpp"
@@ -58,7 +59,16 @@ class query_command {
   }
 
   bool chosen() const { return command_->parsed(); }
-  bool as_json() const { return as_json_; }
+  bool as_json() const { return format() == napkin::table_format::json; }
+  napkin::table_format format() const {
+    return as_json_ ? napkin::table_format::json : napkin::parse_format(format_);
+  }
+  /// Throws unknown_name where the format is for rows, which the command has none of.
+  void refuse_rows() const {
+    if (format() == napkin::table_format::text || as_json()) return;
+    throw perfmodel::error(perfmodel::error_code::unknown_name,
+                           napkin::cat("format is ", format_, "; allowed here: table, json"));
+  }
   const napkin::query& asked() const { return asked_; }
 
   /// The profile of --profile; null where there is none.
@@ -130,6 +140,8 @@ class query_command {
               ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+    command_->add_option("--format", format_, "table, csv, json or md (default table)")
+        ->type_name("");
   }
 
   /// Unknown options become unknown keys of the request; any other word is refused here.
@@ -159,6 +171,7 @@ class query_command {
   std::string id_{}, mode_{}, profile_{}, price_{};
   std::vector<std::string> set_{};
   bool as_json_ = false;
+  std::string format_ = "table";
 };
 
 /// `napkin explain <query> ...`: a query's keys, and the depth of the derivation.
@@ -176,6 +189,7 @@ class explain_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     const json request = of_.request();
     const auto profile = of_.profile();
     std::cout << (of_.as_json()
@@ -202,6 +216,7 @@ class explain_row_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     const json request = of_.request();
     const auto profile = of_.profile();
     std::cout << (of_.as_json()
@@ -237,6 +252,7 @@ class sensitivity_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     json object = {{"query", "sensitivity"}, {"of", of_.request()}};
     if (object["of"].contains("id")) {
       object["id"] = object["of"]["id"];
@@ -273,7 +289,6 @@ class sweep_command {
          "the factor F) or KEY=A,B,C; repeatable: all combinations, the first varies slowest")
         ->expected(1)
         ->take_all();
-    text("--format", format_, "table, csv, json or md (default table)");
     text("--best", best_, "print the row with the least value of a column, or the most: max:KEY");
     text("--pareto", pareto_,
          "print the rows that no other row beats in all of these columns: KEY,KEY; more is better "
@@ -296,9 +311,7 @@ class sweep_command {
     r.profile = profile.get();
     for (const std::string& x : over_) r.axes.push_back(napkin::parse_axis(*r.asked, x));
     napkin::check_axes(r.base, r.axes);
-    r.format = of_.as_json() ? napkin::table_format::json
-               : csv_        ? napkin::table_format::csv
-                             : napkin::parse_format(format_);
+    r.format = csv_ ? napkin::table_format::csv : of_.format();
     r.best = best_;
     for (const std::string_view p : napkin::split(pareto_, ',')) r.pareto.emplace_back(p);
     if (pareto_.empty()) r.pareto.clear();
@@ -313,7 +326,7 @@ class sweep_command {
  private:
   query_command of_;
   std::vector<std::string> over_{};
-  std::string format_ = "table", best_{}, pareto_{}, shard_{};
+  std::string best_{}, pareto_{}, shard_{};
   int threads_ = 0;
   bool csv_ = false, wide_ = false, mpi_ = false;
 };
@@ -331,7 +344,7 @@ std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const napkin:
 /// A catalogue on the command line: [name] [--json].
 struct listing_command {
   CLI::App* command = nullptr;
-  std::string name{};
+  std::string name{}, format = "table";
   bool as_json = false;
 
   listing_command(CLI::App& parent, const char* command_name, const char* help)
@@ -339,6 +352,8 @@ struct listing_command {
     command->add_option("name", name, "catalogue name of one entry, for all its values")
         ->type_name("");
     command->add_flag("--json", as_json, "print one JSON object")->disable_flag_override();
+    command->add_option("--format", format, "table, csv, json or md (default table)")
+        ->type_name("");
   }
 };
 
@@ -353,10 +368,13 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
   const auto profile = c.profile();
   const auto found = compute(request, profile.get());
   const json object = to_json(found, request);  // refuses what is not finite
-  if (c.as_json()) {
+  const napkin::table_format format = c.format();
+  if (format == napkin::table_format::json) {
     print(object);
-  } else {
+  } else if (format == napkin::table_format::text) {
     std::cout << to_text(found, request);
+  } else {
+    std::cout << napkin::rows_text(object, format);
   }
   return found;
 }
@@ -458,10 +476,14 @@ void run_simulation(const query_command& c, const simulation_files& to) {
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
 void list(const listing_command& c, bool wide, ToJson to_json, ToText to_text) {
-  if (c.as_json) {
+  const napkin::table_format format =
+      c.as_json ? napkin::table_format::json : napkin::parse_format(c.format);
+  if (format == napkin::table_format::text) {
+    std::cout << to_text(c.name, wide);
+  } else if (format == napkin::table_format::json) {
     print(to_json(c.name));
   } else {
-    std::cout << to_text(c.name, wide);
+    std::cout << napkin::rows_text(to_json(c.name), format);
   }
 }
 

@@ -114,7 +114,7 @@ query declare() {
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
         answer = Q::run(in, calibration_over(*c, in));
-        note_calibration(answer, bound, *c, Q::part);
+        note_calibration(answer, bound, *c, Q::part, !r.scalars_only());
       }
     }
     if constexpr (measurable<Q>) {

@@ -53,11 +53,15 @@ class request {
   const value& at(std::size_t i) const { return values_[i]; }
   /// Replaces the number of the i-th key, which the request has. Its range is not checked.
   void put_number(std::size_t i, double x) { values_[i].number = x; }
+  /// Whether only the scalar results are wanted, without the texts that explain them.
+  bool scalars_only() const { return scalars_only_; }
+  void want_scalars_only() { scalars_only_ = true; }
 
  private:
   const query& asked_;
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;
+  bool scalars_only_ = false;
   std::vector<found_accelerator> accelerators_{};
   std::vector<found_accelerator> prefill_accelerators_{};
 };

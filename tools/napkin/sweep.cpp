@@ -4,6 +4,7 @@
 #include <charconv>
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <iostream>
 #include <ostream>
 
@@ -15,7 +16,7 @@ namespace napkin {
 
 namespace {
 
-constexpr std::uint64_t most_rows = 1'000'000;  ///< rows of a table in memory
+constexpr std::uint64_t most_table_rows = 1'000'000;  ///< rows of a table in memory
 
 /// Whether the larger of two values of a column is better. An axis is a demand that costs, except
 /// for the load that is served.
@@ -110,7 +111,7 @@ void for_each_point(const sweep_request& r, const table_columns& columns, point_
     try {
       place_cells(evaluator.at(place), columns.results, cells);
     } catch (const std::exception& e) {  // a refused point does not affect the others
-      failure = error_text(e);
+      failure = refusal_text(e);
       cells.assign(columns.results.size(), {});
     }
     if (columns.own_error) cells.push_back({});
@@ -133,9 +134,9 @@ struct block {
 };
 
 /// Progress on a terminal.
-class progress_line {
+class sweep_progress {
  public:
-  progress_line(bool shown, std::uint64_t all) : shown_(shown), all_(all) {}
+  sweep_progress(bool shown, std::uint64_t all) : shown_(shown), all_(all) {}
   void at(std::uint64_t done) {
     const auto now = std::chrono::steady_clock::now();
     if (!shown_ || now - last_ < std::chrono::milliseconds(200)) return;
@@ -144,11 +145,11 @@ class progress_line {
               << std::flush;
     written_ = true;
   }
-  ~progress_line() {
+  ~sweep_progress() {
     if (written_) std::cerr << "\r\033[K" << std::flush;
   }
-  progress_line(const progress_line&) = delete;
-  progress_line& operator=(const progress_line&) = delete;
+  sweep_progress(const sweep_progress&) = delete;
+  sweep_progress& operator=(const sweep_progress&) = delete;
 
  private:
   bool shown_ = false, written_ = false;
@@ -173,7 +174,7 @@ void run_blocks(const sweep_request& r, const table_columns& columns, point_rang
       for (const json& v : a.values) append_cell(texts.emplace_back(), view_of(v));
     }
   }
-  progress_line progress(r.progress, range.count);
+  sweep_progress progress(r.progress, range.count);
   const auto evaluate = [&](std::size_t i, bool) {
     block b;
     const std::uint64_t first = range.first + i * size;
@@ -282,9 +283,9 @@ point_range range_of(const sweep_request& r, int rank, int ranks) {
 }
 
 void require_rows(const row_selection& selection, std::uint64_t count) {
-  if (!selection.keeps_all() || count <= most_rows) return;
+  if (!selection.keeps_all() || count <= most_table_rows) return;
   throw error(error_code::out_of_range,
-              cat("over gives ", count, " rows; allowed: up to ", most_rows,
+              cat("over gives ", count, " rows; allowed: up to ", most_table_rows,
                   " outside of CSV; or --csv, --best, --pareto, --shard"));
 }
 

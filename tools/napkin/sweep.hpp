@@ -1,6 +1,7 @@
 // Sweeps: one query at every point of a grid of keys and facts, as a table.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <iosfwd>
 #include <optional>
@@ -18,10 +19,10 @@ using cell = std::variant<std::monostate, double, bool, std::string>;
 /// A swept query. Columns are the axes in the order of --over, then the keys of the result.
 struct sweep_table {
   std::vector<std::string> columns{};
-  std::vector<perfmodel::unit_exponents> units{};  ///< of the columns; {} where a column has none
+  std::vector<perfmodel::unit_exponents> units{};  ///< unit of each column, if any
   std::size_t axes = 0;                            ///< leading columns that are axes
   std::vector<std::vector<cell>> rows{};
-  std::uint64_t errors = 0;  ///< points whose request is refused
+  std::uint64_t errors = 0;  ///< number of refused points
   std::uint64_t points = 0;  ///< points evaluated, of which `rows` may be a selection
 };
 

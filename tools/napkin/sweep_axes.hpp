@@ -39,11 +39,11 @@ struct sweep_axis {
 /// out_of_range for a value that the key refuses, also for a fraction of a whole-number key.
 sweep_axis parse_axis(const query& asked, std::string_view text);
 
-/// Throws missing_key without an axis, inconsistent for two axes of one name, and for a key that the
-/// request has too.
+/// Throws missing_key without an axis, inconsistent for two axes of one name and for a key that is
+/// in the request too.
 void check_axes(const json& base, const std::vector<sweep_axis>& axes);
 
-/// Points of the product of the axes. Throws out_of_range above 10^10.
+/// Number of points of the grid. Throws out_of_range above 10^10.
 std::uint64_t points_of(const std::vector<sweep_axis>& axes);
 
 /// Positions on the axes of a point; the first axis varies slowest.

@@ -1,7 +1,9 @@
 #include "sweep_mpi.hpp"
 
 #include <algorithm>
+#include <cstdint>
 #include <cstring>
+#include <functional>
 
 #ifdef NAPKIN_WITH_MPI
 // Only the C interface; the C++ one is gone from the standard.

@@ -15,7 +15,7 @@ namespace napkin {
 /// order.
 class sweep_ranks {
  public:
-  /// Joins the other ranks where `uses_mpi`. Throws inconsistent where napkin was built without MPI.
+  /// Joins the other ranks where `uses_mpi`. Throws inconsistent in a build without MPI.
   explicit sweep_ranks(bool uses_mpi);
   ~sweep_ranks();
   sweep_ranks(const sweep_ranks&) = delete;

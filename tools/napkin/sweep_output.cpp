@@ -1,6 +1,7 @@
 // Text, JSON and Markdown of a swept table.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <perfmodel/units/text.hpp>
 
 #include "output.hpp"

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <exception>
 
 #include "infeasible.hpp"
@@ -12,7 +13,7 @@ namespace napkin {
 
 namespace {
 
-constexpr perfmodel::unit_exponents in_seconds{{1, 0, 0, 0, 0, 0, 0}};
+constexpr perfmodel::unit_exponents unit_of_time{{1, 0, 0, 0, 0, 0, 0}};
 
 cell_view number_view(std::string_view key, double x) {
   if (!std::isfinite(x)) number_json(key, x);  // throws
@@ -109,8 +110,8 @@ void cells_of(const outcome<>& answer, std::vector<named_cell>& into) {
     const auto interval = [&](const char* key, const perfmodel::time_range& range) {
       const cell_view low = number_view(key, range.low.value());
       const cell_view high = number_view(key, range.high.value());
-      into.push_back({"", key, "_low", none ? cell_view{} : low, in_seconds});
-      into.push_back({"", key, "_high", none ? cell_view{} : high, in_seconds});
+      into.push_back({"", key, "_low", none ? cell_view{} : low, unit_of_time});
+      into.push_back({"", key, "_high", none ? cell_view{} : high, unit_of_time});
     };
     interval("interval_80_s", note.range);
     if (note.first_token) interval("ttft_interval_80_s", *note.first_token);
@@ -119,7 +120,7 @@ void cells_of(const outcome<>& answer, std::vector<named_cell>& into) {
     into.push_back({"", "limiter", "", text_view(perfmodel::name_of(answer.limiter))});
     for (const auto& t : answer.terms) {
       into.push_back({"terms.", t.name, "",
-                      none ? cell_view{} : number_view(t.name, t.time.value()), in_seconds});
+                      none ? cell_view{} : number_view(t.name, t.time.value()), unit_of_time});
     }
   }
   if (answer.has_feasibility) {
@@ -134,6 +135,7 @@ void point_evaluator::build(const std::vector<std::size_t>& place) {
   object_ = request_at(r_.base, r_.axes, place);
   const std::optional<mode> wanted = mode_in(object_);
   request_.emplace(*r_.asked, object_, r_.profile);
+  request_->want_scalars_only();
   calibration_ = calibration_of_request(*r_.asked, *request_, wanted);
   built_for_ = place;
 }
@@ -194,7 +196,7 @@ void place_cells(const std::vector<named_cell>& from, const std::vector<result_c
   }
 }
 
-std::string error_text(const std::exception& e) {
+std::string refusal_text(const std::exception& e) {
   if (const auto* known = dynamic_cast<const perfmodel::error*>(&e))
     return cat(perfmodel::code_text(known->code()), ": ", one_line(message_of(*known)));
   return one_line(e.what());

@@ -38,12 +38,12 @@ struct named_cell {
     return name == c.name && group == c.group && end == c.end;
   }
 };
-/// The scalar values of a result in the order of its JSON: results, facts, mode, bounds, the ends of
-/// intervals, limiter, terms, feasible and reason. Lists and objects are left out. Throws
-/// out_of_range where a value is not finite.
+/// The scalar values of a result in the order of its JSON: results, facts, mode, bounds, ends of
+/// intervals, limiter, terms, feasible and reason; without lists and objects. Throws out_of_range
+/// for a value that is not finite.
 void cells_of(const outcome<>& answer, std::vector<named_cell>& into);
 
-/// Evaluates the points of a sweep in order. The request is built once, and again only where a value
+/// Evaluates the points of a sweep in order. Builds the request once, and again where a value
 /// changes more than a number of it.
 class point_evaluator {
  public:
@@ -77,6 +77,6 @@ void place_cells(const std::vector<named_cell>& from, const std::vector<result_c
                  std::vector<cell_view>& into);
 
 /// "PM-E012: batch is ...", the text of an error.
-std::string error_text(const std::exception& e);
+std::string refusal_text(const std::exception& e);
 
 }  // namespace napkin
