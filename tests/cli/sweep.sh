@@ -29,9 +29,11 @@ values m=1..100:x3 1 3 9 27 81
 values m=10..1000:x10 10 100 1000
 values m=1k,8k,2Ki 1000 8000 2048
 values m=1..3:2 1 3
+gemm+=(--m 64)
 values dram.bandwidth=4TB/s..10TB/s:7 4000000000000 5000000000000 6000000000000 7000000000000 8000000000000 \
   9000000000000 10000000000000
 values sms=66,132 66 132
+gemm=("${gemm[@]:0:7}")
 got=$(csv serving --model llama_3_1_8b --accelerator h100_sxm --input_tokens 100 --output_tokens 10 --concurrency 2 \
   --over prefix_hit=0.1..0.5:5 --mode bound | column prefix_hit | xargs)
 [[ $got == '0.1 0.2 0.3 0.4 0.5' ]] || fail "a step of 0.1: $got"
@@ -73,7 +75,7 @@ same() {
         given+=("--${names[i]}" "${value[i]}")
       fi
     done
-    plain[row]=$("$napkin" "${fixed[@]}" "${given[@]}" --json)
+    plain[row]=$("$napkin" "${fixed[@]}" "${given[@]}" --json | sed -E 's/"near_saturation":\{[^}]*\}//')
   done < <(tail -n +2 "$folder/same.csv")
   while read -r at name value; do
     cells=$((cells + 1))
@@ -123,8 +125,8 @@ big=(step --model llama_3_70b --accelerator h100_sxm --over tensor_parallel=1,8 
 csv "${big[@]}" >"$folder/big"
 [[ $(column time_s <"$folder/big" | sed -n '1,2p' | xargs) == '' ]] || fail 'an infeasible row has a time'
 [[ $(column time_s <"$folder/big" | sed -n '3,4p' | wc -w) -eq 2 ]] || fail 'a feasible row has no time'
-[[ $(column feasible <"$folder/big" | xargs) == 'false false true true' ]] || fail "feasible: $(column feasible <"$folder/big")"
-[[ $(column reason <"$folder/big" | sed -n 1p) == *needed* ]] || fail 'an infeasible row has no reason'
+[[ $(column feasible <"$folder/big" | xargs) == 'false false true true' ]] || fail "feasible: $(column feasible <"$folder/big" | xargs)"
+[[ $(sed -n 2p "$folder/big") == *'needed, '*'usable"' ]] || fail 'an infeasible row has no reason'
 [[ $(head -n 1 "$folder/big") != *error* ]] || fail 'a column of errors without an error'
 
 # A refused point: its row has the error, and the status is 1. Where every point is refused, that is the refusal.
@@ -144,16 +146,16 @@ for goal in time_s max:time_s max:flop_per_byte; do
   other=$(column "$name" <"$folder/plane" | sort -g | if [[ $goal == max:* ]]; then tail -n 1; else head -n 1; fi)
   [[ $best == "$other" ]] || fail "--best $goal: $best, not $other"
 done
-csv "${plane[@]}" --pareto max:m,time_s,dram.bandwidth | tail -n +2 >"$folder/front"
+csv "${plane[@]}" --pareto time_s,dram.bandwidth | tail -n +2 >"$folder/front"
 awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "time_s") t = i; next }
-  { line[++n] = $0; m[n] = $1; d[n] = $2; s[n] = $t }
+  { line[++n] = $0; d[n] = $2; s[n] = $t }
   END { for (i = 1; i <= n; ++i) { out = 0
           for (j = 1; j <= n; ++j)
-            if (m[j] >= m[i] && d[j] <= d[i] && s[j] <= s[i] && (m[j] > m[i] || d[j] < d[i] || s[j] < s[i])) out = 1
+            if (d[j] <= d[i] && s[j] <= s[i] && (d[j] < d[i] || s[j] < s[i])) out = 1
           if (!out) print line[i] } }' "$folder/plane" >"$folder/other_front"
 cmp -s "$folder/front" "$folder/other_front" || fail '--pareto gives another front than comparing all pairs'
 lines=$(wc -l <"$folder/front")
-[[ $lines -gt 3 && $lines -lt 72 ]] || fail "a front of $lines of 72 rows says nothing"
+[[ $lines -gt 3 && $lines -lt 40 ]] || fail "a front of $lines of 72 rows says nothing"
 
 # JSON, Markdown and text have the rows of the CSV.
 json=$("$napkin" sweep "${gemm[@]}" --over m=1,64 --json)
@@ -162,7 +164,7 @@ json=$("$napkin" sweep "${gemm[@]}" --over m=1,64 --json)
   fail "JSON has not the time of the plain query: $json"
 [[ $("$napkin" sweep "${gemm[@]}" --over m=1,64 --format md | head -n 2 | tail -n 1) == '|---:|---:|'* ]] || fail 'no Markdown'
 text=$("$napkin" sweep "${step[@]}" --over batch=1..64:x2 --over context=1k,8k)
-[[ $text == 'step: 14 points. time_s: least '*' at batch 1, context 1000; most '*'batch 64, context 8000.'* ]] ||
+[[ $text == 'step: 14 points, 1 without time_s. time_s: least '*' at batch 1, context 1000; most '*'batch 32, context 8000.'* ]] ||
   fail "the conclusion: $text"
 [[ $(awk 'length > 100' <<<"$text") == '' && $(wc -l <<<"$text") -ge 16 ]] || fail "the text: $text"
 [[ $("$napkin" sweep "${step[@]}" --over batch=1,2 --over context=9 --format csv) == batch,context,time_s,* ]] ||
@@ -175,7 +177,7 @@ refuses 'dram.bandwidth' sweep "${gemm[@]}" --m 1 --over dram.bandwith=1TB/s,2TB
 refuses 'is not a key of ridge_batch' sweep ridge_batch --over mm=1,2
 for axis in m m= =1 m=1..2 m=1..2: m=..2:3 m=1..:3 m=1..9:0 m=1..9:1 m=1..9:2.5 m=1..9:-3 m=9..1:3 m=1..9:x0 m=1..9:x1 \
   m=1..9:x0.5 m=1..9:x-2 m=1..9:xnan m=nan m=nan..9:3 m=1..inf:x2 m=1,,2 m=, m=1..9:9999999999 m=0..8:x2 m=-1,2 m=1.5 \
-  m=1e15..1e16:2 m=1..1e12:x1.0000001 m=1,two dram.bandwidth=1s,2s dram.bandwidth=0..1TB/s:3 format=bf16,bf17 \
+  m=1e15..1e16:2 m=1..1e12:x1.0000001 m=1,two dram.bandwidth=1s,2s format=bf16,bf17 \
   mode=bound,other; do
   refuses PM-E sweep "${gemm[@]}" $([[ $axis == m* && $axis != mode* || $axis == =* ]] || echo --m 1) --over "$axis"
 done

@@ -61,7 +61,7 @@ class query_command {
   bool chosen() const { return command_->parsed(); }
   bool as_json() const { return format() == napkin::table_format::json; }
   napkin::table_format format() const {
-    return as_json_ ? napkin::table_format::json : napkin::parse_format(format_);
+    return as_json_ ? napkin::table_format::json : napkin::parse_format(output_format());
   }
   /// Throws unknown_name where the format is for rows, which the command has none of.
   void refuse_rows() const {
@@ -86,7 +86,7 @@ class query_command {
     if (mode_option_->count() > 0) object["mode"] = mode_;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const napkin::key& k = asked_.keys[i];
-      if (options_[i]->count() == 0) continue;
+      if (options_[i]->count() == 0 || is_output_format(i)) continue;
       const bool bare = k.kind == napkin::key_kind::flag && values_[i].empty();
       object[k.name] = napkin::from_command_line(
           &k, bare ? "true" : values_[i], said_.spelling_among(napkin::spellings_of(asked_, k)));
@@ -140,8 +140,24 @@ class query_command {
               ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
-    command_->add_option("--format", format_, "table, csv, json or md (default table)")
+    // Of a query with number formats, --format takes both kinds of words.
+    const bool free = asked.find_spelled("format") == nullptr;
+    command_
+        ->add_option(free ? "--output-format,--format" : "--output-format", format_,
+                     "table, csv, json or md (default table)")
         ->type_name("");
+  }
+  /// Whether the i-th option is --format, with a format of the output in place of numbers.
+  bool is_output_format(std::size_t i) const {
+    constexpr std::string_view words[] = {"table", "csv", "json", "md"};
+    return asked_.keys[i].name == std::string_view("format") &&
+           std::find(std::begin(words), std::end(words), values_[i]) != std::end(words);
+  }
+  const std::string& output_format() const {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      if (options_[i]->count() > 0 && is_output_format(i)) return values_[i];
+    }
+    return format_;
   }
 
   /// Unknown options become unknown keys of the request; any other word is refused here.

@@ -54,8 +54,8 @@ struct sweep_request {
 /// The table of a sweep, or of its shard, with all its rows, or with those of best and pareto.
 /// Rows, columns and errors are the same for any number of threads.
 ///
-/// Columns are those of the results at the corners of the grid and at 64 further points of it, so
-/// that all shards have the same columns.
+/// Columns are those of the results at the corners of the grid and at 64 further points of it (of
+/// simulations at two), so that all shards have the same columns.
 ///
 /// Errors: the error of the first point where every one of these points is refused; unknown_name
 /// for a column of best or pareto; out_of_range above 10^6 rows.

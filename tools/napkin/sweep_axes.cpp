@@ -61,7 +61,10 @@ sweep_axis named_axis(const query& asked, std::string_view spelled) {
   std::vector<std::string> facts;
   if (has_facts) facts = fact_names();
   std::vector<std::string_view> names(facts.begin(), facts.end());
-  for (const napkin::key& k : asked.keys) names.push_back(k.name);
+  if (names.empty() || name.find('.') == name.npos) {
+    names.clear();
+    for (const napkin::key& k : asked.keys) names.push_back(k.name);
+  }
   throw error(code::unknown_key,
               cat("over has ", in_quotes(one_line(spelled)), ", which is not a key of ", asked.name,
                   has_facts ? " and not a fact of its accelerator" : "", "; did you mean ",

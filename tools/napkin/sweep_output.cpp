@@ -156,6 +156,13 @@ std::vector<std::size_t> fitting(const sweep_table& t, const std::vector<std::si
     width += longest + 2;
     kept.push_back(columns[i]);
   }
+  // One end of an interval says nothing without the other.
+  std::erase_if(kept, [&](std::size_t c) {
+    const std::string& name = t.columns[c];
+    if (!name.ends_with("_low")) return false;
+    const std::string other = name.substr(0, name.size() - 4) + "_high";
+    return std::ranges::none_of(kept, [&](std::size_t k) { return t.columns[k] == other; });
+  });
   std::sort(kept.begin(), kept.end());
   return kept;
 }
