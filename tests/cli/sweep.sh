@@ -170,6 +170,17 @@ text=$("$napkin" sweep "${step[@]}" --over batch=1..64:x2 --over context=1k,8k)
 [[ $("$napkin" sweep "${step[@]}" --over batch=1,2 --over context=9 --format csv) == batch,context,time_s,* ]] ||
   fail '--format csv'
 
+# --format of other commands: the scalars of the JSON as one row, plan and catalogues as rows.
+"$napkin" "${gemm[@]}" --m 64 --format csv >"$folder/one"
+[[ $(head -n 1 "$folder/one") == time_s,* && $(wc -l <"$folder/one") -eq 2 ]] || fail "a query as CSV: $(cat "$folder/one")"
+[[ $(column time_s <"$folder/one") == "$(number "$("$napkin" "${gemm[@]}" --m 64 --json)" time_s)" ]] || fail 'a time in CSV'
+[[ $("$napkin" gpus --format csv | head -n 1) == name,* && $("$napkin" gpus --format csv | wc -l) -gt 30 ]] || fail 'gpus as CSV'
+[[ $("$napkin" models --format md | head -n 1) == '| name |'* ]] || fail 'models as Markdown'
+plan=(plan --model llama_3_8b --gpu h100_sxm --gpus 1 --isl 100 --osl 10 --users 1)
+[[ $("$napkin" "${plan[@]}" --format csv | head -n 1) == accelerator,engine,* ]] || fail 'plan as CSV'
+[[ $("$napkin" "${step[@]}" --batch 1 --context 9 --format json) == '{"time_s":'* ]] || fail '--format json'
+refuses 'allowed here: table, json' explain "${step[@]}" --batch 1 --context 9 --format csv
+
 # Refusals: one line, status 2.
 refuses PM-E sweep "${gemm[@]}"
 refuses 'did you mean' sweep "${gemm[@]}" --over mm=1,2
@@ -177,13 +188,12 @@ refuses 'dram.bandwidth' sweep "${gemm[@]}" --m 1 --over dram.bandwith=1TB/s,2TB
 refuses 'is not a key of ridge_batch' sweep ridge_batch --over mm=1,2
 for axis in m m= =1 m=1..2 m=1..2: m=..2:3 m=1..:3 m=1..9:0 m=1..9:1 m=1..9:2.5 m=1..9:-3 m=9..1:3 m=1..9:x0 m=1..9:x1 \
   m=1..9:x0.5 m=1..9:x-2 m=1..9:xnan m=nan m=nan..9:3 m=1..inf:x2 m=1,,2 m=, m=1..9:9999999999 m=0..8:x2 m=-1,2 m=1.5 \
-  m=1e15..1e16:2 m=1..1e12:x1.0000001 m=1,two dram.bandwidth=1s,2s format=bf16,bf17 \
-  mode=bound,other; do
+  m=1e15..1e16:2 m=1..1e12:x1.0000001 m=1,two dram.bandwidth=1s,2s format=bf16,bf17; do
   refuses PM-E sweep "${gemm[@]}" $([[ $axis == m* && $axis != mode* || $axis == =* ]] || echo --m 1) --over "$axis"
 done
-refuses 'm=1..256:4, ' sweep "${gemm[@]}" --over m=1..256:7
+refuses '1..256:6, ' sweep "${gemm[@]}" --over m=1..256:7
 refuses 'without a unit' sweep serving --model llama_3_1_8b --accelerator h100_sxm --input_tokens 1 --output_tokens 1 \
-  --concurrency 1 --over itl_limit=20,30
+  --concurrency 1 --over itl=20,30
 refuses twice sweep "${gemm[@]}" --over m=1,2 --over m=3,4
 refuses 'one of them' sweep "${gemm[@]}" --m 4 --over m=1,2
 refuses 'one of them' sweep "${gemm[@]}" --m 4 --set dram.bandwidth=1TB/s --over dram.bandwidth=1TB/s,2TB/s
@@ -193,6 +203,6 @@ refuses 'is missing' sweep gemm --accelerator h100_sxm --over m=1,2
 refuses 'did you mean' sweep gem --over m=1
 refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --best tim_s
 refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --pareto time_s,costs
-refuses 'allowed: table, csv, json, md' sweep "${gemm[@]}" --over m=1,2 --format xml
+refuses 'allowed: table, csv, json, md' sweep "${step[@]}" --over batch=1,2 --format xml
 for shard in 0/2 3/2 1 1/0 a/b 1/2/3 1.5/2 -1/2; do refuses shard sweep "${gemm[@]}" --over m=1,2 --shard=$shard; done
 finish

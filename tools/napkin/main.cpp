@@ -66,8 +66,9 @@ class query_command {
   /// Throws unknown_name where the format is for rows, which the command has none of.
   void refuse_rows() const {
     if (format() == napkin::table_format::text || as_json()) return;
-    throw perfmodel::error(perfmodel::error_code::unknown_name,
-                           napkin::cat("format is ", format_, "; allowed here: table, json"));
+    throw perfmodel::error(
+        perfmodel::error_code::unknown_name,
+        napkin::cat("format is ", output_format(), "; allowed here: table, json"));
   }
   const napkin::query& asked() const { return asked_; }
 
@@ -140,7 +141,7 @@ class query_command {
               ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
-    // Of a query with number formats, --format takes both kinds of words.
+    // A query with number formats takes both kinds of words as --format.
     const bool free = asked.find_spelled("format") == nullptr;
     command_
         ->add_option(free ? "--output-format,--format" : "--output-format", format_,
