@@ -248,9 +248,9 @@ bool is_file(std::string_view name) {
 
 found_accelerator named_accelerator(std::string_view name) {
   if (!is_file(name)) return {found_accelerator(), &find_accelerator(name)};
-  // Files stay in memory: a batch names the same few in every line.
+  // Files stay in memory, of each thread: a batch names the same few in every line.
   constexpr std::size_t most = 256;
-  static std::map<std::string, found_accelerator, std::less<>> files;
+  thread_local std::map<std::string, found_accelerator, std::less<>> files;
   if (const auto at = files.find(name); at != files.end()) return at->second;
   if (files.size() >= most) files.clear();
   const std::string path(name);
@@ -300,6 +300,27 @@ bool is_time_fact(std::string_view name) {
   const pm::accelerator nothing;
   each_value({}, each, nothing);
   return found;
+}
+
+fact_description describe_fact(std::string_view name) {
+  fact_description found;
+  auto each = [&](const pm::field_path& at, const pm::field&, const auto& value) {
+    using type = std::remove_cvref_t<decltype(value)>;
+    if (found.exists || !at.is(name) || std::same_as<type, pm::label>) return;
+    found.exists = true;
+    if constexpr (requires { value.quantity(); }) {
+      found.is_number = true;
+      found.unit = pm::exponents_of<typename type::quantity_type>();
+    } else {
+      found.is_number = std::same_as<type, int>;
+    }
+  };
+  const pm::accelerator nothing;
+  each_value({}, each, nothing);
+  return found;
+}
+std::vector<std::string> fact_names() {
+  return all_paths(false);
 }
 
 json accelerator_file_json(const pm::accelerator& a) {

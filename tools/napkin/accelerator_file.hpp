@@ -6,6 +6,7 @@
 #include <perfmodel/hardware/accelerator.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "key.hpp"
 
@@ -31,6 +32,16 @@ found_accelerator changed_accelerator(const found_accelerator& a, const json* se
 
 /// Whether a fact of that name is a time: dram.latency.
 bool is_time_fact(std::string_view name);
+
+/// What a fact of that name holds.
+struct fact_description {
+  bool exists = false;
+  bool is_number = false;
+  perfmodel::unit_exponents unit{};
+};
+fact_description describe_fact(std::string_view name);
+/// Names of all facts, as in --set.
+std::vector<std::string> fact_names();
 
 /// File content of the accelerator: each fact with its unit, basis and source.
 json accelerator_file_json(const perfmodel::accelerator& a);

@@ -31,11 +31,11 @@ bool is_path(std::string_view name) {
   return slashes > 1 || (slashes == 1 && fs::exists(fs::path(name), failure));
 }
 
-/// Models stay in memory: a batch names the same few in every line.
+/// Models stay in memory, of each thread: a batch names the same few in every line.
 template <class Make>
 const found_model& remembered(const std::string& name, Make make) {
   constexpr std::size_t most = 256;
-  static std::map<std::string, found_model, std::less<>> models;
+  thread_local std::map<std::string, found_model, std::less<>> models;
   if (const auto at = models.find(name); at != models.end()) return at->second;
   found_model made = make();
   if (models.size() >= most) models.clear();

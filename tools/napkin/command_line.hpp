@@ -62,7 +62,7 @@ inline std::vector<std::string> normalised(int argc, char** argv) {
       std::replace(all[i].begin(), all[i].end(), '-', '_');
     if (i == 1 && (all[i] == "help" || all[i] == "version")) all[i] = "--" + all[i];
     if (all[i] == "utilization") all[i] = "utilisation";
-    if (all[1] != "explain" && all[1] != "sensitivity") break;
+    if (all[1] != "explain" && all[1] != "sensitivity" && all[1] != "sweep") break;
   }
   return all;
 }

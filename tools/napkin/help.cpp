@@ -34,8 +34,8 @@ const help_group help_groups[] = {
       "double_buffer", "persistent_kernel", "streams", "dependent_launch", "graph_breaks",
       "profiler", "training_step", "achieved", "utilisation", "mfu_from_mbu"}},
     {"Tools",
-     {"explain", "sensitivity", "thresholds", "require", "audit", "batch", "calibrate", "gpus",
-      "models"}}};
+     {"sweep", "explain", "sensitivity", "thresholds", "require", "audit", "batch", "calibrate",
+      "gpus", "models"}}};
 
 std::string line_of(const help_line& c) {
   constexpr std::size_t width = 20;

@@ -1,4 +1,5 @@
 // napkin: how fast a model runs on a machine, from the command line.
+#include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <iostream>
@@ -6,6 +7,7 @@
 #include <memory>
 #include <perfmodel/core/version.hpp>
 #include <sstream>
+#include <tuple>
 
 #include "audit.hpp"
 #include "batch.hpp"
@@ -15,6 +17,7 @@
 #include "completion.hpp"
 #include "help.hpp"
 #include "io/files.hpp"
+#include "json_rows.hpp"
 #include "listing.hpp"
 #include "output.hpp"
 #include "plan_files.hpp"
@@ -27,6 +30,7 @@
 #include "service_runs.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
+#include "sweep.hpp"
 #include "thresholds.hpp"
 
 namespace {
@@ -61,7 +65,17 @@ class query_command {
   }
 
   bool chosen() const { return command_->parsed(); }
-  bool as_json() const { return as_json_; }
+  bool as_json() const { return format() == napkin::table_format::json; }
+  napkin::table_format format() const {
+    return as_json_ ? napkin::table_format::json : napkin::parse_format(output_format());
+  }
+  /// Throws unknown_name where the format is for rows, which the command has none of.
+  void refuse_rows() const {
+    if (format() == napkin::table_format::text || as_json()) return;
+    throw perfmodel::error(
+        perfmodel::error_code::unknown_name,
+        napkin::cat("format is ", output_format(), "; allowed here: table, json"));
+  }
   const napkin::query& asked() const { return asked_; }
   /// File of --plot; "" without one.
   const std::string& plot() const { return plot_; }
@@ -89,7 +103,7 @@ class query_command {
     if (mode_option_->count() > 0) object["mode"] = mode_;
     for (std::size_t i = 0; i < options_.size(); ++i) {
       const napkin::key& k = asked_.keys[i];
-      if (options_[i]->count() == 0) continue;
+      if (options_[i]->count() == 0 || is_output_format(i)) continue;
       const bool bare = k.kind == napkin::key_kind::flag && values_[i].empty();
       object[k.name] = napkin::from_command_line(
           &k, bare ? "true" : values_[i], said_.spelling_among(napkin::spellings_of(asked_, k)));
@@ -143,6 +157,24 @@ class query_command {
               ->type_name("");
     }
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
+    // A query with number formats takes both kinds of words as --format.
+    const bool free = asked.find_spelled("format") == nullptr;
+    command_
+        ->add_option(free ? "--output-format,--format" : "--output-format", format_,
+                     "table, csv, json or md (default table)")
+        ->type_name("");
+  }
+  /// Whether the i-th option is --format, with a format of the output in place of numbers.
+  bool is_output_format(std::size_t i) const {
+    constexpr std::string_view words[] = {"table", "csv", "json", "md"};
+    return asked_.keys[i].name == std::string_view("format") &&
+           std::find(std::begin(words), std::end(words), values_[i]) != std::end(words);
+  }
+  const std::string& output_format() const {
+    for (std::size_t i = 0; i < options_.size(); ++i) {
+      if (options_[i]->count() > 0 && is_output_format(i)) return values_[i];
+    }
+    return format_;
   }
 
   /// Unknown options become unknown keys of the request; any other word is refused here.
@@ -172,6 +204,7 @@ class query_command {
   std::string id_{}, mode_{}, profile_{}, price_{}, plot_{};
   std::vector<std::string> set_{};
   bool as_json_ = false;
+  std::string format_ = "table";
 };
 
 /// `napkin explain <query> ...`: a query's keys, and the depth of the derivation.
@@ -189,6 +222,7 @@ class explain_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     const json request = of_.request();
     const auto profile = of_.profile();
     std::cout << (of_.as_json()
@@ -215,6 +249,7 @@ class explain_row_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     const json request = of_.request();
     const auto profile = of_.profile();
     std::cout << (of_.as_json()
@@ -250,6 +285,7 @@ class sensitivity_command {
   }
   bool chosen() const { return of_.chosen(); }
   void run() const {
+    of_.refuse_rows();
     json object = {{"query", "sensitivity"}, {"of", of_.request()}};
     if (object["of"].contains("id")) {
       object["id"] = object["of"]["id"];
@@ -272,6 +308,62 @@ class sensitivity_command {
   std::vector<std::string> crossover_{}, against_{}, what_if_{};
 };
 
+/// `napkin sweep <query> --key value ... --over KEY=...`: a query's keys, and a grid of some.
+class sweep_command {
+ public:
+  sweep_command(CLI::App& parent, const napkin::query& asked, const napkin::words& said)
+      : of_(parent, asked, said) {
+    CLI::App* own = parent.get_subcommand(asked.name);
+    const auto text = [own](const char* name, auto& into, const char* help) {
+      return own->add_option(name, into, help)->type_name("");
+    };
+    text("--over", over_,
+         "swept key or accelerator fact: KEY=LO..HI:N (N values evenly spaced), KEY=LO..HI:xF (by "
+         "the factor F) or KEY=A,B,C; repeatable: all combinations, the first varies slowest")
+        ->expected(1)
+        ->take_all();
+    text("--best", best_, "print the row with the least value of a column, or the most: max:KEY");
+    text("--pareto", pareto_,
+         "print the rows that no other row beats in all of these columns: KEY,KEY; more is better "
+         "for rates and gains, less for times and costs; or min:KEY, max:KEY");
+    text("--shard", shard_, "part i of n of the points, i/n; parts 1 to n in order are the whole");
+    text("--threads", threads_, "number of threads (default: one per core)")
+        ->check(CLI::Range(0, 4096).description(""));
+    for (const auto& [name, into, help] :
+         {std::tuple{"--csv", &csv_, "print CSV: a line of column names, then a line per point"},
+          {"--wide", &wide_, "all columns; default: 100 characters"},
+          {"--mpi", &mpi_, "share the points among the ranks of mpirun; rank 0 prints"}})
+      own->add_flag(name, *into, help)->disable_flag_override();
+  }
+  bool chosen() const { return of_.chosen(); }
+  int run() const {
+    napkin::sweep_request r;
+    r.asked = &of_.asked();
+    r.base = of_.request();
+    const auto profile = of_.profile();
+    r.profile = profile.get();
+    for (const std::string& x : over_) r.axes.push_back(napkin::parse_axis(*r.asked, x));
+    napkin::check_axes(r.base, r.axes);
+    r.format = csv_ ? napkin::table_format::csv : of_.format();
+    r.best = best_;
+    for (const std::string_view p : napkin::split(pareto_, ',')) r.pareto.emplace_back(p);
+    if (pareto_.empty()) r.pareto.clear();
+    if (!shard_.empty()) std::tie(r.shard, r.shards) = napkin::parse_shard(shard_);
+    r.threads = threads_;
+    r.wide = wide_;
+    r.mpi = mpi_;
+    r.progress = isatty(STDERR_FILENO) == 1;
+    return napkin::run_sweep(r, std::cout) ? success : some_lines_failed;
+  }
+
+ private:
+  query_command of_;
+  std::vector<std::string> over_{};
+  std::string best_{}, pareto_{}, shard_{};
+  int threads_ = 0;
+  bool csv_ = false, wide_ = false, mpi_ = false;
+};
+
 /// A command for each query.
 template <class Command>
 std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const napkin::words& said) {
@@ -285,7 +377,7 @@ std::vector<std::unique_ptr<Command>> of_queries(CLI::App& parent, const napkin:
 /// A catalogue on the command line: [name] [--json].
 struct listing_command {
   CLI::App* command = nullptr;
-  std::string name{};
+  std::string name{}, format = "table";
   bool as_json = false;
 
   listing_command(CLI::App& parent, const char* command_name, const char* help)
@@ -293,6 +385,8 @@ struct listing_command {
     command->add_option("name", name, "catalogue name of one entry, for all its values")
         ->type_name("");
     command->add_flag("--json", as_json, "print one JSON object")->disable_flag_override();
+    command->add_option("--format", format, "table, csv, json or md (default table)")
+        ->type_name("");
   }
 };
 
@@ -317,11 +411,14 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
   const auto profile = c.profile();
   const auto found = compute(request, profile.get());
   const json object = to_json(found, request);  // refuses what is not finite
-  if (c.as_json()) {
+  const napkin::table_format format = c.format();
+  if (format == napkin::table_format::json) {
     print(object);
-  } else {
+  } else if (format == napkin::table_format::text) {
     std::cout << to_text(found, request);
     if (c.plot() == "-" || c.plot() == "text") std::cout << "\n";
+  } else {
+    std::cout << napkin::rows_text(object, format);
   }
   if (!c.plot().empty()) draw(to_figure(found, request, object, profile.get()), c.plot());
   return found;
@@ -442,10 +539,14 @@ void run_simulation(const query_command& c, const simulation_files& to) {
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
 void list(const listing_command& c, bool wide, ToJson to_json, ToText to_text) {
-  if (c.as_json) {
+  const napkin::table_format format =
+      c.as_json ? napkin::table_format::json : napkin::parse_format(c.format);
+  if (format == napkin::table_format::text) {
+    std::cout << to_text(c.name, wide);
+  } else if (format == napkin::table_format::json) {
     print(to_json(c.name));
   } else {
-    std::cout << to_text(c.name, wide);
+    std::cout << napkin::rows_text(to_json(c.name), format);
   }
 }
 
@@ -601,6 +702,9 @@ struct commands {
   CLI::App* sensing = app.add_subcommand(
       "sensitivity", "Sensitivity analysis of a result: elasticities, crossovers, ranges");
   std::vector<std::unique_ptr<sensitivity_command>> sensitivities{};
+  CLI::App* sweeping = app.add_subcommand(
+      "sweep", "Table of a query over a grid of keys and accelerator facts: text, CSV, JSON");
+  std::vector<std::unique_ptr<sweep_command>> sweeps{};
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: one result per request, line by line");
   std::string batch_profile{};
@@ -679,6 +783,8 @@ struct commands {
     sensing->require_subcommand(1);
     if (said.mention("sensitivity"))
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
+    sweeping->require_subcommand(1);
+    if (said.mention("sweep")) sweeps = of_queries<sweep_command>(*sweeping, said);
     simulated.add_options(*app.get_subcommand("simulate"));
     add_runs_help(*app.get_subcommand("diagnose"),
                   "a measured service against its prediction (vLLM, SGLang, guidellm)");
@@ -728,7 +834,8 @@ struct commands {
 
   /// Throws unknown_query for an unknown command, or an unknown query of explain or sensitivity.
   void check(const napkin::words& said) const {
-    for (const CLI::App* of : std::initializer_list<const CLI::App*>{&app, explaining, sensing}) {
+    for (const CLI::App* of :
+         std::initializer_list<const CLI::App*>{&app, explaining, sensing, sweeping}) {
       const bool outer = of == &app;
       const std::string_view name = said.at(outer ? 1 : 2);
       if (name.empty() || (!outer && said.at(1) != of->get_name())) continue;
@@ -808,6 +915,9 @@ struct commands {
       } else {
         run_query(*c);
       }
+    }
+    for (const auto& c : sweeps) {
+      if (c->chosen()) return c->run();
     }
     for (const auto& c : sensitivities) {
       if (c->chosen()) c->run();

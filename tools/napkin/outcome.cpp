@@ -32,13 +32,13 @@ std::string sentence(const perfmodel::feasibility& f) {
 }
 
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
-                      profile_part part) {
+                      profile_part part, bool with_texts) {
   calibration c = of_machine;
   c.kinds.kind_of_all_reduces = answer.sums;
   if (answer.dequantises) c.kinds.kind_of_gemms = perfmodel::gemm_kind::dequantised;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
-  note.profile = note_of(c, stands_on);
+  if (with_texts) note.profile = note_of(c, stands_on);
   const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
     for (const auto& b : bound.results) {
       if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};

@@ -106,9 +106,10 @@ struct outcome {
 };
 
 /// Adds bound, profile and intervals to a calibrated result; `bound` is the same query's bound. The
-/// intervals belong to time_s, or in a service to itl_s and ttft_s.
+/// intervals belong to time_s, or in a service to itl_s and ttft_s. Without `with_texts` the texts
+/// of the profile are left out.
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
-                      profile_part part);
+                      profile_part part, bool with_texts = true);
 
 /// Relation of a measurement to a law's result.
 enum class comparison_kind {

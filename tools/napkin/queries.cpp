@@ -136,6 +136,12 @@ bool takes_services(const query& asked) {
          asked.find("engine") != nullptr && !asked.find("model")->several;
 }
 
+bool changes_calibration(const key& k) {
+  const std::string_view name = k.name;
+  if (k.kind != key_kind::number && k.kind != key_kind::numbers) return true;
+  return name.ends_with("_parallel") || name == "link_bytes_per_s";
+}
+
 std::optional<calibration> calibration_of_request(const query& asked, const request& r,
                                                   std::optional<mode> wanted) {
   if (asked.part == profile_part::none || wanted == mode::bound) return {};
@@ -207,6 +213,12 @@ outcome<> evaluate_closed_form(const query& asked, const json& object,
 outcome<> evaluate(const query& asked, const json& object, const given_profile* profile) {
   outcome<> answer = evaluate_closed_form(asked, object, profile);
   if (asked.name == std::string_view("serving")) simulate_instead(answer, object, profile);
+  return answer;
+}
+outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object,
+                           const given_profile* profile) {
+  outcome<> answer = r.asked().answer(r, c);
+  if (r.asked().name == std::string_view("serving")) simulate_instead(answer, object, profile);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

@@ -114,7 +114,7 @@ query declare() {
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
         answer = Q::run(in, calibration_over(*c, in));
-        note_calibration(answer, bound, *c, Q::part);
+        note_calibration(answer, bound, *c, Q::part, !r.scalars_only());
       }
     }
     if constexpr (measurable<Q>) {
@@ -188,6 +188,13 @@ class similar_requests {
   std::optional<calibration> calibration_;
   const given_profile* profile_;
 };
+
+/// Whether a request with another value of this key may have another calibration.
+bool changes_calibration(const key& k);
+/// Evaluates a request again with some of its numbers changed. Unlike evaluate it adds no text and
+/// no remedies; the results are those of evaluate.
+outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object,
+                           const given_profile* profile);
 
 /// Whether a query is of a model on an engine, so that a service profile applies to it.
 bool takes_services(const query& asked);

@@ -380,6 +380,11 @@ json from_command_line(const key* declared, const std::string& text, std::string
   return list;
 }
 
+void check_value(const key& k, const json& v) {
+  value checked;
+  assign(k, v, checked);
+}
+
 void add_set(json& request, std::string_view fact) {
   const std::size_t equals = fact.find('=');
   if (equals == fact.npos || equals == 0 || equals + 1 == fact.size()) {

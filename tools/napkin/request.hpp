@@ -51,6 +51,11 @@ class request {
   const value& at(std::string_view name) const;
   /// Values in the order of the query's keys.
   const value& at(std::size_t i) const { return values_[i]; }
+  /// Replaces the number of the i-th key, which the request has. Its range is not checked.
+  void put_number(std::size_t i, double x) { values_[i].number = x; }
+  /// Whether only the scalar results are wanted, without the texts that explain them.
+  bool scalars_only() const { return scalars_only_; }
+  void want_scalars_only() { scalars_only_ = true; }
 
  private:
   /// Lengths of a published workload, where the request states none.
@@ -58,6 +63,7 @@ class request {
   const query& asked_;
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;
+  bool scalars_only_ = false;
   std::vector<found_accelerator> accelerators_{};
   std::vector<found_accelerator> prefill_accelerators_{};
 };
@@ -66,6 +72,8 @@ class request {
 /// true or false; an array where there are commas; else a string. `spelled` is the key as it was
 /// written, by default its name. Throws wrong_type, for a time without a unit too.
 json from_command_line(const key* declared, const std::string& text, std::string_view spelled = {});
+/// Throws what a request with that value of the key throws: wrong_type, out_of_range, unknown_name.
+void check_value(const key& k, const json& v);
 /// Adds a --set to a request: fact=value. Throws wrong_type for another form, inconsistent where
 /// the fact is set already.
 void add_set(json& request, std::string_view fact);
