@@ -43,4 +43,7 @@ if(TARGET perfmodel_c)
     LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" OPTIONAL)
   install(FILES "${PROJECT_SOURCE_DIR}/tools/napkin/c_api.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/perfmodel")
   install(EXPORT perfmodel-c-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+  if(SKBUILD)  # a wheel: beside the module
+    install(FILES $<TARGET_FILE:perfmodel_c> RENAME "${perfmodel_c_file}" DESTINATION perfmodel COMPONENT python)
+  endif()
 endif()
