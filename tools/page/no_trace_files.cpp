@@ -7,7 +7,7 @@ namespace common {
 
 trace_file read_trace_file(const std::string& path, const trace_file_options&) {
   throw perfmodel::error(perfmodel::error_code::unreadable_file,
-              "trace: " + in_quotes(path) + " cannot be read in a browser");
+                         "trace: " + in_quotes(path) + " cannot be read in a browser");
 }
 
 }  // namespace common

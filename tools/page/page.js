@@ -118,7 +118,7 @@
     ? element("button", { type: "button", class: "value", "data-value": x, title: "Show the derivation", onclick: explain }, text)
     : element("span", { "data-value": x }, text);
   function rows(selector, list) {
-    $(selector + " tbody").replaceChildren(...list.map((cells) => element("tr", cells.attributes || {},
+    $(selector + " table:not(.u-legend) tbody").replaceChildren(...list.map((cells) => element("tr", cells.attributes || {},
       ...cells.cells.map((c) => element("td", c && c.wrap ? { class: "wrap" } : {}, c && c.wrap ? c.wrap : c)))));
   }
 
@@ -153,10 +153,10 @@
 
   function chart(target, options, data, onpick) {
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
-    const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, size: 64 };
+    const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, labelSize: 20 };
     target.replaceChildren();
     const u = new uPlot({ width: Math.max(260, target.clientWidth), height: 280, cursor: { drag: { x: false, y: false } },
-      ...options, axes: options.axes.map((a) => ({ ...axis, ...a })) }, data, target);
+      ...options, axes: options.axes.map((a, i) => ({ ...axis, size: i === 0 ? 36 : 64, ...a })) }, data, target);
     if (onpick) u.over.addEventListener("click", () => u.cursor.idx !== null && onpick(u.cursor.idx));
     charts.push([u, target]);
   }
@@ -227,15 +227,15 @@
     const xs = [...new Set([0.1, 1, 10, ridge, 100, 1000, 10000, ...points.map((p) => p.x)])].sort((a, b) => a - b);
     const why = (p) => explain(p.name, request, p.name);
     const c = palette();
-    chart($("#roofline .chart"), {
+    $("#roofline").hidden = points.length === 0;
+    if (points.length) chart($("#roofline .chart"), {
       scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
       axes: [{ label: "FLOP/byte" }, { label: "FLOP/s", values: (u, v) => v.map((x) => (x ? big(x, "") : "")) }],
-      series: [{ label: "FLOP/byte", value: (u, v) => (v ? digits(v) : "") }, { label: "roof", stroke: c.ink, width: 2, value: (u, v) => (v ? big(v, "FLOP/s") : "") },
+      series: [{ label: "FLOP/byte", value: (u, v) => (v ? digits(v) : "") }, { label: "roof", stroke: c.ink, width: 2, points: { show: false }, value: (u, v) => (v ? big(v, "FLOP/s") : "") },
         { label: "operator", stroke: c.line, points: { show: true, size: 10, fill: c.soft }, paths: () => null, value: (u, v) => (v ? big(v, "FLOP/s") : "") }],
     }, [xs, xs.map((x) => Math.min(peak, x * bandwidth)), xs.map((x) => (points.find((p) => p.x === x) || { y: null }).y)],
     (i) => { const p = points.find((q) => q.x === xs[i]); if (p) why(p); });
     rows("#roofline", points.map((p) => ({ cells: [number(p.name, p.name, () => why(p)), number(digits(p.x), p.x), number(big(p.y, "FLOP/s"), p.y)] })));
-    $("#roofline").hidden = points.length === 0;
   }
 
   function showLoad() {
@@ -249,7 +249,7 @@
       chart($(id), {
         title: key.toUpperCase(), scales: { x: { time: false, distr: 3, log: 2 }, y: { range: (u, lo, hi) => [0, hi * 1.05] } },
         axes: [{ label: "concurrency", values: (u, v) => v.map((x) => (x ? digits(x) : "")) }, { label: "ms" }],
-        series: [{ label: "concurrency" }, { label: "high", stroke: "transparent" }, { label: "low", stroke: "transparent" },
+        series: [{ label: "concurrency" }, { label: "80 % to", stroke: "transparent", points: { show: false }, value: (u, v) => (v ? digits(v) : "") }, { label: "80 % from", stroke: "transparent", points: { show: false }, value: (u, v) => (v ? digits(v) : "") },
           { label: key.toUpperCase() + " ms", stroke: c.line, width: 2, points: { show: true, size: 7 }, value: (u, v) => (v ? digits(v) : "") }],
         bands: [{ series: [1, 2], fill: c.soft + "44" }],
       }, [answers.map((a) => a.concurrency), of((r, x) => (r ? r[1] : x)), of((r, x) => (r ? r[0] : x)), of((r, x) => x)],
@@ -343,13 +343,14 @@
       select.replaceChildren(...chips.map((c) => element("option", { value: c.name }, c.title || c.name)));
     $("#models").replaceChildren(...engine.ask({ query: "models" }).models.map((m) => element("option", { value: m.name })));
     for (const select of document.querySelectorAll(".format"))
-      select.replaceChildren(...formats.map((f) => element("option", { value: f }, f || "checkpoint's")));
+      select.replaceChildren(...formats.map((f) => element("option", { value: f }, f || "as stored")));
     $("#version").textContent = engine.version;
   }
 
   async function start() {
     if (location.protocol === "file:" && !globalThis.perfmodelWasm)
       await new Promise((done, failed) => document.head.append(element("script", { src: "perfmodel.wasm.js", onload: done, onerror: failed })));
+    $("#inputs").open = innerWidth > 800;
     engine = await perfmodel.load();
     loaded = performance.now();
     fill();
