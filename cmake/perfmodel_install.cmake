@@ -13,6 +13,10 @@ if(TARGET perfmodel_tools)
   install(EXPORT perfmodel-tools-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
 endif()
 
+set(perfmodel_c_file "")
+if(TARGET perfmodel_c)
+  set(perfmodel_c_file "${CMAKE_SHARED_LIBRARY_PREFIX}perfmodel_c${CMAKE_SHARED_LIBRARY_SUFFIX}")
+endif()
 configure_package_config_file(
   "${PROJECT_SOURCE_DIR}/cmake/perfmodel-config.cmake.in"
   "${PROJECT_BINARY_DIR}/perfmodel-config.cmake"
@@ -32,4 +36,14 @@ install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDI
 if(TARGET napkin)
   # Not part of an installation that was asked for before napkin was built.
   install(PROGRAMS $<TARGET_FILE:napkin> DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+endif()
+if(TARGET perfmodel_c)
+  # The C library, as optional as napkin: find_package(perfmodel COMPONENTS c) fails where it was not built.
+  install(TARGETS perfmodel_c EXPORT perfmodel-c-targets
+    LIBRARY DESTINATION "${CMAKE_INSTALL_LIBDIR}" OPTIONAL)
+  install(FILES "${PROJECT_SOURCE_DIR}/tools/napkin/c_api.h" DESTINATION "${CMAKE_INSTALL_INCLUDEDIR}/perfmodel")
+  install(EXPORT perfmodel-c-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+  if(SKBUILD)  # a wheel: beside the module
+    install(FILES $<TARGET_FILE:perfmodel_c> RENAME "${perfmodel_c_file}" DESTINATION perfmodel COMPONENT python)
+  endif()
 endif()

@@ -248,9 +248,9 @@ bool is_file(std::string_view name) {
 
 found_accelerator named_accelerator(std::string_view name) {
   if (!is_file(name)) return {found_accelerator(), &find_accelerator(name)};
-  // Files stay in memory, of each thread: a batch names the same few in every line.
+  // Files stay in memory: a batch names the same few in every line. Each thread has its own.
   constexpr std::size_t most = 256;
-  thread_local std::map<std::string, found_accelerator, std::less<>> files;
+  static thread_local std::map<std::string, found_accelerator, std::less<>> files;
   if (const auto at = files.find(name); at != files.end()) return at->second;
   if (files.size() >= most) files.clear();
   const std::string path(name);

@@ -5,6 +5,7 @@
 #include <map>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/catalog/all.hpp>
+#include <utility>
 
 #include "key.hpp"
 #include "model_names.hpp"
@@ -31,14 +32,16 @@ bool is_path(std::string_view name) {
   return slashes > 1 || (slashes == 1 && fs::exists(fs::path(name), failure));
 }
 
-/// Models stay in memory, of each thread: a batch names the same few in every line.
+/// Models stay in memory: a batch names the same few in every line. Each thread has its own, so
+/// that threads can ask at once. A reference is valid until its thread has read 256 other models.
 template <class Make>
 const found_model& remembered(const std::string& name, Make make) {
+  using model_map = std::map<std::string, found_model, std::less<>>;
   constexpr std::size_t most = 256;
-  thread_local std::map<std::string, found_model, std::less<>> models;
+  static thread_local model_map models, earlier;
   if (const auto at = models.find(name); at != models.end()) return at->second;
   found_model made = make();
-  if (models.size() >= most) models.clear();
+  if (models.size() >= most) earlier = std::exchange(models, {});
   return models.emplace(name, std::move(made)).first->second;
 }
 

@@ -113,7 +113,9 @@ pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
 
 class progress_line {
  public:
+  explicit progress_line(bool shown) : shown_(shown) {}
   void operator()(long done) {
+    if (!shown_) return;
     const auto now = std::chrono::steady_clock::now();
     if (now - last_ < std::chrono::seconds(1)) return;
     last_ = now;
@@ -121,6 +123,7 @@ class progress_line {
   }
 
  private:
+  bool shown_;
   std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
 };
 
@@ -236,13 +239,15 @@ void add_notes(planned& p) {
   }
 }
 
-void predict(planned& p, const request& r, const std::vector<found_accelerator>& on) {
+void predict(planned& p, const request& r, const std::vector<found_accelerator>& on,
+             bool shows_progress) {
   p.calibrations = calibrations_of(p.request, r);
   const auto policy = policy_of(p.calibrations);
   const thread_pool threads;
   const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy, threads); };
-  set_result(
-      p, [&](const pm::plan_request& q) { return pm::plan(q, policy, threads, progress_line()); });
+  set_result(p, [&](const pm::plan_request& q) {
+    return pm::plan(q, policy, threads, progress_line(shows_progress));
+  });
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
     return std::optional(
         note_on(q, point, calibration_at(p.calibrations, point.accelerator, point.serving_engine)));
@@ -256,11 +261,13 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   }
   add_notes(p);
 }
-void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked) {
+void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked,
+           bool shows_progress) {
   const thread_pool threads;
   const plan_again again = [&](const pm::plan_request& q) { return pm::plan_bound(q, threads); };
-  set_result(
-      p, [&](const pm::plan_request& q) { return pm::plan_bound(q, threads, progress_line()); });
+  set_result(p, [&](const pm::plan_request& q) {
+    return pm::plan_bound(q, threads, progress_line(shows_progress));
+  });
   p.left_out = left_out_of_bound(r, false);
   compare(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
   add_headroom(p, nullptr);
@@ -279,19 +286,20 @@ void set_searches(planned& p, const request& r) {
 }
 
 /// Bounds of accelerators without predictions, for the same request.
-planned bounds_of_others(const request& r, const std::vector<found_accelerator>& on) {
+planned bounds_of_others(const request& r, const std::vector<found_accelerator>& on,
+                         bool shows_progress) {
   planned p;
   p.accelerators = on;
   p.request = plan_request_of(r, on, {}, false);
   reduce_to_bounds(p.request);
   set_searches(p, r);
-  bound(p, r, on, false);
+  bound(p, r, on, false, shows_progress);
   return p;
 }
 
 }  // namespace
 
-planned plan_of(const json& object, const given_profile* profile) {
+planned plan_of(const json& object, const given_profile* profile, bool shows_progress) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(plan_keys(), object, profile);
   const std::vector<found_accelerator> prefill_on = prefill_accelerators_of(r);
@@ -305,13 +313,13 @@ planned plan_of(const json& object, const given_profile* profile) {
   p.not_read = find_model(r.text("model")).not_read;
   set_searches(p, r);
   if (predicted) {
-    predict(p, r, on);
+    predict(p, r, on, shows_progress);
   } else {
     require_bound_request(p.request);
-    bound(p, r, on, wanted.has_value());
+    bound(p, r, on, wanted.has_value(), shows_progress);
   }
   if (predicted && !modes.bounded.empty())
-    p.bounds_only.push_back(bounds_of_others(r, modes.bounded));
+    p.bounds_only.push_back(bounds_of_others(r, modes.bounded, shows_progress));
   return p;
 }
 

@@ -130,8 +130,9 @@ struct planned {
   std::vector<planned> bounds_only{};
 };
 
-/// Runs the plan. Reports its progress on stderr once it takes longer than a second.
-planned plan_of(const json& object, const given_profile* profile = nullptr);
+/// Runs the plan. With `shows_progress` it reports on stderr once it takes longer than a second.
+planned plan_of(const json& object, const given_profile* profile = nullptr,
+                bool shows_progress = true);
 
 /// Derivation of row 1 with one pool and no speculation; empty where there is none.
 perfmodel::derivation derivation_of_plan(const planned& p);
@@ -225,6 +226,7 @@ std::string alternatives_text(const planned& p);
 /// sensitivity, and breakdown of TTFT and ITL. Throws out_of_range.
 std::string plan_row_text(const json& object, const given_profile* profile, double row,
                           bool as_markdown);
-json plan_row_json(const json& object, const given_profile* profile, double row);
+json plan_row_json(const json& object, const given_profile* profile, double row,
+                   bool shows_progress = true);
 
 }  // namespace napkin

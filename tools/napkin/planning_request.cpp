@@ -324,8 +324,8 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
     q.pools.emplace();
     for (const found_accelerator& a : prefill_on) q.pools->prefill_accelerators.push_back(*a);
     if (r.has("kv_link_bytes_per_s")) {
-      q.pools->link = {.bandwidth_per_device =
-                           pm::bandwidth<>::from_value(r.number("kv_link_bytes_per_s"))};
+      q.pools->link = pm::cache_link{
+          .bandwidth_per_device = pm::bandwidth<>::from_value(r.number("kv_link_bytes_per_s"))};
     }
   }
   return q;

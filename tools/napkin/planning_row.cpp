@@ -52,8 +52,9 @@ struct planned_row {
   planned plan{};
   std::size_t at = 0;
 
-  planned_row(const json& object, const given_profile* profile, double row)
-      : plan(plan_of(object, profile)) {
+  planned_row(const json& object, const given_profile* profile, double row,
+              bool shows_progress = true)
+      : plan(plan_of(object, profile, shows_progress)) {
     const std::size_t n = plan.result.frontier.size();
     if (!(row >= 1.0) || !(row <= static_cast<double>(n)) || row != std::floor(row)) {
       throw error(error_code::out_of_range,
@@ -113,8 +114,9 @@ std::string plan_row_text(const json& object, const given_profile* profile, doub
   return s + summary_text(x.screen(object), as_markdown, lines);
 }
 
-json plan_row_json(const json& object, const given_profile* profile, double row) {
-  const planned_row x(object, profile, row);
+json plan_row_json(const json& object, const given_profile* profile, double row,
+                   bool shows_progress) {
+  const planned_row x(object, profile, row, shows_progress);
   json all = plan_json(x.plan, object);
   json out = json::object();
   if (all.contains("id")) out["id"] = all["id"];

@@ -3,7 +3,9 @@
 #include <perfmodel/step.hpp>
 
 #include "deployments.hpp"
+#include "prepared_step.hpp"
 #include "query.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -38,9 +40,7 @@ struct step {
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    pm::basic_deployment<T> d = deployment_of(in);
-    d.serving_engine = *pm::find_engine(in.text("engine"));
-    read_engine_options(in, d);
+    pm::basic_deployment<T> d = served_by_engine(in);
     const pm::basic_iteration<T> i = iteration_of(in);
     add_images(in, d);
     const auto e = [&] {
@@ -57,6 +57,14 @@ struct step {
     if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::all_reduce_kind_of(d, i, mode);
     note_formats(out, in);
     return out;
+  }
+
+  template <pm::Scalar T>
+  static pm::basic_deployment<T> served_by_engine(inputs<T>& in) {
+    pm::basic_deployment<T> d = deployment_of(in);
+    d.serving_engine = *pm::find_engine(in.text("engine"));
+    read_engine_options(in, d);
+    return d;
   }
 
  private:
@@ -93,6 +101,69 @@ struct step {
 
 std::vector<query> step_queries() {
   return {declare<step>()};
+}
+
+namespace {
+
+/// The request with the smallest step in place of the keys of each call.
+json with_any_step(json object) {
+  if (!object.is_object())
+    throw error(code::malformed_request, "a request is a JSON object, not " + brief(object));
+  if (!object.contains("query")) object["query"] = "step";
+  if (std::string_view(query_of(object).name) != "step")
+    throw error(code::unknown_query,
+                cat("query is ", brief(object["query"]), "; allowed: \"step\""));
+  object = with_key_names(std::move(object));
+  for (const char* name : {"batch", "context", "prefill_tokens", "measured_s"}) {
+    if (object.contains(name))
+      throw error(error_code::inconsistent,
+                  cat(name, " is in the request of a prepared step; allowed: in each call"));
+  }
+  for (const char* name : {"batch", "context", "prefill_tokens"}) object[name] = 1;
+  return object;
+}
+
+double checked_count(const char* name, double x) {
+  const key k = count(name, "", 0.0);
+  if (!k.range.holds(x))
+    throw error(error_code::out_of_range, cat(name, " is ", x, "; allowed: ", k.allowed()));
+  return x;
+}
+
+}  // namespace
+
+prepared_step::prepared_step(json object)
+    : object_(with_any_step(std::move(object))), request_(find_query("step"), object_) {
+  inputs<double> in(request_);
+  deployment_ = step::served_by_engine(in);
+  iteration_ = iteration_of(in);
+  image_patches_ = in.plain("image_patches");
+  if (image_patches_ > 0.0 && !deployment_.model.encoder)
+    throw error(error_code::inconsistent, cat("image_patches is ", image_patches_,
+                                              ", and the model has no image encoder; allowed: 0"));
+  const auto c = calibration_of_request(request_.asked(), request_, mode_in(object_));
+  if (c) calibration_ = calibration_over(*c, in);
+}
+
+std::optional<double> prepared_step::operator()(double batch, double context,
+                                                double prefill_tokens) const {
+  pm::iteration i = iteration_;
+  i.batch = checked_count("batch", batch);
+  i.context = batch > 0.0 ? checked_count("context", context) : 1.0;
+  i.prefill_tokens = checked_count("prefill_tokens", prefill_tokens);
+  const auto time_of = [&](const pm::deployment& d) -> std::optional<double> {
+    const auto e = calibration_ ? pm::step(d, i, *calibration_) : pm::step_bound(d, i);
+    if (!e.feasible.feasible) return {};
+    return e.time.value();
+  };
+  if (!(image_patches_ > 0.0)) return time_of(deployment_);
+  if (!(prefill_tokens > 0.0))
+    throw error(error_code::inconsistent,
+                cat("image_patches is ", image_patches_,
+                    ", and prefill_tokens is 0; allowed: a step with prefill"));
+  pm::deployment d = deployment_;
+  d.encoder_rows = image_patches_ / prefill_tokens;
+  return time_of(d);
 }
 
 }  // namespace napkin

@@ -1,0 +1,113 @@
+#include "ask.hpp"
+
+#include <initializer_list>
+
+#include "audit.hpp"
+#include "listing.hpp"
+#include "output.hpp"
+#include "planning.hpp"
+#include "require.hpp"
+#include "sensitivity.hpp"
+#include "thresholds.hpp"
+
+namespace napkin {
+
+namespace {
+
+/// The query that a request names; "" where it names none.
+std::string_view name_in(const json& object) {
+  if (!object.is_object()) return {};
+  const auto at = object.find("query");
+  if (at == object.end() || !at->is_string()) return {};
+  return at->get_ref<const std::string&>();
+}
+
+void only_keys(const json& object, std::string_view of,
+               std::initializer_list<std::string_view> allowed) {
+  for (const auto& item : object.items()) {
+    if (std::find(allowed.begin(), allowed.end(), item.key()) != allowed.end()) continue;
+    throw error(code::unknown_key, cat("unknown key ", in_quotes(one_line(item.key())), " of ", of,
+                                       "; allowed: ", listed(allowed)));
+  }
+}
+
+json plan_answer(const json& object, const given_profile* profile) {
+  const planned p = plan_of(object, profile, false);
+  return plan_json(p, object);
+}
+
+/// With the id of the request in front.
+json with_id(const json& object, json answer) {
+  const auto id = object.find("id");
+  if (id == object.end()) return answer;
+  json out = {{"id", *id}};
+  out.update(answer);
+  return out;
+}
+
+json explain_answer(const json& object, const given_profile* profile) {
+  only_keys(object, "explain", {"query", "id", "of", "row"});
+  const auto of = object.find("of");
+  if (of == object.end())
+    throw error(code::missing_key, "of is missing; explain needs it: the request to explain");
+  if (!of->is_object())
+    throw error(code::wrong_type, cat("of is ", brief(*of), "; allowed: a request, an object"));
+  if (name_in(*of) == plan_keys().name) {
+    const double row = object.contains("row") ? json_field(object["row"], "row").number() : 1.0;
+    return with_id(object, plan_row_json(*of, profile, row, false));
+  }
+  only_keys(object, "explain", {"query", "id", "of"});
+  return with_id(object, explain_json(query_of(*of), *of, profile));
+}
+
+json catalogue_answer(const json& object) {
+  const std::string_view asked = name_in(object);
+  only_keys(object, asked, {"query", "id", "name"});
+  const std::string name =
+      object.contains("name") ? json_field(object["name"], "name").some_text() : "";
+  return with_id(object, asked == "gpus" ? accelerators_json(name) : models_json(name));
+}
+
+json evaluated(std::string_view line, json& object, const ask_context& context) {
+  if (line.find_first_not_of(" \t\r\n") == line.npos)
+    throw error(code::malformed_request, "the line is empty; a request is an object");
+  read_json(line, object);
+  object = with_key_names(std::move(object));
+  if (context.what == batch_of::claims || is_claim(object)) {
+    keep_digits(object, line);
+    return audit_json(object, context.profile, context.before);
+  }
+  if (asks_sensitivity(object)) return sensitivity_json(object, context.profile);
+  const std::string_view asked = name_in(object);
+  if (asked == "require") return require_json(object, context.profile);
+  if (asked == "thresholds") return thresholds_json(object, context.profile);
+  if (asked == plan_keys().name) return plan_answer(object, context.profile);
+  if (asked == "explain") return explain_answer(object, context.profile);
+  if (asked == "gpus" || asked == "models") return catalogue_answer(object);
+  return outcome_json(evaluate(query_of(object), object, context.profile), object);
+}
+
+/// The id of a request, as far as it was read.
+json id_of(const json& object) {
+  if (!object.is_object()) return nullptr;
+  const auto at = object.find("id");
+  return at == object.end() ? json(nullptr) : *at;
+}
+
+}  // namespace
+
+json answer_line(std::string_view line, const ask_context& context) {
+  json object;
+  try {
+    return evaluated(line, object, context);
+  } catch (const perfmodel::error& e) {
+    return error_json(e, id_of(object), context.line);
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::exception& e) {  // an error in one request does not affect the others
+    const perfmodel::error unforeseen(code::malformed_request, e.what());
+    return error_json(unforeseen, id_of(object), context.line);
+  }
+}
+
+}  // namespace napkin

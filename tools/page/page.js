@@ -1,0 +1,387 @@
+// The page: reads the form, asks the engine, shows the results. All state is in the address (hash).
+"use strict";
+(() => {
+  const $ = (selector) => document.querySelector(selector);
+  const form = $("#form");
+  const fields = ["model", "accelerator", "set", "engine", "tensor_parallel", "pipeline_parallel", "expert_parallel",
+    "weight_format", "activation_format", "kv_format", "batch", "context", "prefill_tokens", "input_tokens", "output_tokens",
+    "concurrency", "ttft", "itl", "gpus"];
+  const defaults = { model: "llama_3_70b", accelerator: "h100_sxm", tensor_parallel: "4", batch: "16", context: "2048",
+    prefill_tokens: "0", input_tokens: "1024", output_tokens: "256", concurrency: "32", ttft: "2 s", itl: "50 ms" };
+  const formats = ["", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"];
+  const loads = [1, 2, 4, 8, 16, 32, 64, 128, 256];
+  let engine, config = null, configPath = null, planned = null, loaded = 0;
+  const charts = [];
+
+  // --- text -------------------------------------------------------------------------------------
+  const digits = (x) => String(Number(x.toPrecision(4)));
+  function scaled(x, unit, steps) {
+    for (const [factor, prefix] of steps) if (Math.abs(x) >= factor) return digits(x / factor) + " " + prefix + unit;
+    const [factor, prefix] = steps[steps.length - 1];
+    return digits(x / factor) + " " + prefix + unit;
+  }
+  const time = (s) => (s === null || s === undefined ? "none" : scaled(s, "s", [[1, ""], [1e-3, "m"], [1e-6, "u"], [1e-9, "n"]]));
+  const big = (x, unit) => scaled(x, unit, [[1e15, "P"], [1e12, "T"], [1e9, "G"], [1e6, "M"], [1e3, "k"], [1, ""]]);
+  const range = (r) => (r ? time(r[0]) + " to " + time(r[1]) : "none");
+  const limiters = { memory: "DRAM bandwidth", compute: "compute", launch: "launches and latency", communication: "communication",
+    link: "the link", cache: "cache bandwidth" };
+
+  // --- the form and the address -----------------------------------------------------------------
+  const value = (name) => form.elements[name].value.trim();
+  const others = () => [...form.elements.others.selectedOptions].map((o) => o.value);
+  function toAddress() {
+    const state = new URLSearchParams();
+    for (const name of fields) if (value(name) !== (defaults[name] || "")) state.set(name, value(name));
+    if (others().length) state.set("others", others().join(","));
+    if (planned) state.set("plan", "1");
+    if (config) state.set("config", btoa(String.fromCharCode(...new TextEncoder().encode(JSON.stringify(config)))));
+    history.replaceState(null, "", state.size === 0 && !String(state) ? location.pathname + location.search : "#" + state);
+  }
+  function fromAddress() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    for (const name of fields) form.elements[name].value = state.has(name) ? state.get(name) : defaults[name] || "";
+    const chosen = (state.get("others") || "").split(",");
+    for (const o of form.elements.others.options) o.selected = chosen.includes(o.value);
+    config = configPath = null;
+    if (state.has("config")) {
+      try {
+        useConfig(JSON.parse(new TextDecoder().decode(Uint8Array.from(atob(state.get("config")), (c) => c.charCodeAt(0)))));
+      } catch (e) {
+        showError("the config in the address is not JSON");
+      }
+    }
+    showConfig();
+    return state.has("plan");
+  }
+  function useConfig(c) {
+    config = c;
+    const name = c.config && c.name ? c.name : c._name_or_path || (c.architectures || ["model"])[0];
+    configPath = engine.addModel(c.config && c.name ? c.config : c, String(name));
+  }
+  function showConfig() {
+    const p = $("#config_state");
+    p.hidden = !config;
+    if (!config) return;
+    p.replaceChildren("The model is " + (config.name || "the config.json given") + ". ");
+    const drop = document.createElement("button");
+    drop.type = "button";
+    drop.textContent = "Back to the list";
+    drop.onclick = () => { config = configPath = null; showConfig(); update(); };
+    p.append(drop);
+  }
+
+  // --- requests ---------------------------------------------------------------------------------
+  const numeric = (text) => (text !== "" && isFinite(text) ? Number(text) : text);
+  function facts(prefix = "") {
+    const set = {};
+    for (const line of value("set").split("\n").map((l) => l.trim()).filter(Boolean)) {
+      const at = line.indexOf("=");
+      if (at < 1) throw new Error(`"${line}" is not fact=value, such as dram.bandwidth=6TB/s`);
+      set[prefix + line.slice(0, at).trim()] = line.slice(at + 1).trim();
+    }
+    return Object.keys(set).length ? { set } : {};
+  }
+  function put(request, names) {
+    for (const name of names) if (value(name) !== "") request[name] = numeric(value(name));
+    return request;
+  }
+  const model = () => configPath || value("model");
+  const machine = () => put({ model: model(), accelerator: value("accelerator"), ...facts() },
+    ["tensor_parallel", "pipeline_parallel", "expert_parallel", "weight_format", "activation_format", "kv_format", "engine"]);
+  const stepRequest = () => put({ query: "step", ...machine() }, ["batch", "context", "prefill_tokens"]);
+  const servingRequest = (concurrency) => ({ ...put({ query: "serving", ...machine() }, ["input_tokens", "output_tokens"]),
+    concurrency, method: "closed_form" });
+  function planRequest() {
+    const chips = [value("accelerator"), ...others().filter((c) => c !== value("accelerator"))];
+    const request = { query: "plan", model: model(), accelerator: chips.length > 1 ? chips : chips[0],
+      ...facts(chips.length > 1 ? chips[0] + "." : "") };
+    if (Array.isArray(request.accelerator)) request.accelerator = chips.join(",");
+    put(request, ["input_tokens", "output_tokens", "concurrency", "engine", "weight_format", "activation_format", "kv_format", "gpus"]);
+    if (value("ttft")) request.ttft = value("ttft");
+    if (value("itl")) request.itl = value("itl");
+    return request;
+  }
+
+  // --- showing ----------------------------------------------------------------------------------
+  function showError(text) {
+    $("#error").hidden = !text;
+    $("#error").textContent = text || "";
+  }
+  function element(name, attributes = {}, ...children) {
+    const e = document.createElement(name);
+    for (const [k, v] of Object.entries(attributes)) k.startsWith("on") ? (e[k] = v) : e.setAttribute(k, v);
+    e.append(...children);
+    return e;
+  }
+  /** A number that shows its derivation; data-value has all its digits. */
+  const number = (text, x, explain) => explain
+    ? element("button", { type: "button", class: "value", "data-value": x, title: "Show the derivation", onclick: explain }, text)
+    : element("span", { "data-value": x }, text);
+  function rows(selector, list) {
+    $(selector + " table:not(.u-legend) tbody").replaceChildren(...list.map((cells) => element("tr", cells.attributes || {},
+      ...cells.cells.map((c) => element("td", c && c.wrap ? { class: "wrap" } : {}, c && c.wrap ? c.wrap : c)))));
+  }
+
+  function explain(title, request, part, row) {
+    const box = $("#explanation div");
+    $("#explained").textContent = title;
+    box.replaceChildren();
+    try {
+      const e = engine.explain(request, row);
+      const table = (head, list) => element("table", {}, element("thead", {}, element("tr", {},
+        ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {},
+        ...list.map((cells) => element("tr", {}, ...cells.map((c) => element("td", { class: "wrap" }, c))))));
+      for (const p of (e.summary || { parts: [] }).parts) {
+        if (part) continue;
+        box.append(element("h3", {}, `${p.name}: ${p.pass}, ${time(p.time_s)}`),
+          table(["Step", "Arithmetic", "Time", "Limiter"], p.steps.map((s) => [s.name, s.how, time(s.time_s), s.limit])),
+          element("ul", {}, ...p.amounts.map((a) => element("li", {}, a))));
+      }
+      const all = e.steps || [];
+      const own = part ? all.filter((s) => s.name === part || s.name.endsWith(" of " + part)) : all;
+      const steps = (own.length ? own : all).slice(-60).reverse();
+      if (steps.length) box.append(element("h3", {}, "Steps, the result first"),
+        table(["Name", "Formula", "With its numbers", "Value"], steps.map((s) => [s.name, s.formula, s.numbers, s.value])));
+      if (e.inputs && !part) box.append(element("h3", {}, "Inputs"),
+        table(["Name", "Value", "Source"], e.inputs.map((i) => [i.name, i.value, i.source])));
+      if (e.summary && e.summary.sources) box.append(element("h3", {}, "Sources"), element("ul", {}, ...e.summary.sources.map((s) => element("li", {}, s))));
+    } catch (refused) {
+      box.append(element("p", {}, refused.message));
+    }
+    $("#explanation").showModal();
+  }
+
+  function chart(target, options, data, onpick) {
+    const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+    const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, labelSize: 20 };
+    target.replaceChildren();
+    const u = new uPlot({ width: Math.max(260, target.clientWidth), height: 280, cursor: { drag: { x: false, y: false } },
+      ...options, axes: options.axes.map((a, i) => ({ ...axis, size: i === 0 ? 36 : 64, ...a })) }, data, target);
+    if (onpick) u.over.addEventListener("click", () => u.cursor.idx !== null && onpick(u.cursor.idx));
+    charts.push([u, target]);
+  }
+  const palette = () => {
+    const style = getComputedStyle(document.documentElement);
+    return { line: style.getPropertyValue("--accent").trim(), soft: style.getPropertyValue("--bar").trim(), ink: style.getPropertyValue("--ink").trim(), bad: style.getPropertyValue("--bad").trim() };
+  };
+
+  function showStep() {
+    const request = stepRequest();
+    const answer = engine.ask(request);
+    const name = config ? config.name || "the config.json given" : value("model");
+    const all = () => explain("Time of the step", request);
+    $("#conclusion").textContent = answer.feasible
+      ? `One step of ${name} on ${value("tensor_parallel") || 1} x ${value("accelerator")}: ${time(answer.time_s)}, limited by ${limiters[answer.limiter] || answer.limiter}.`
+      : `Does not fit: ${answer.reason}.`;
+    const list = [["Step time", time(answer.time_s), answer.time_s, all], ["80 % interval", range(answer.interval_80_s)],
+      ["Bound (roofline)", time(answer.bound_time_s ?? (answer.mode === "bound" ? answer.time_s : null)), answer.bound_time_s, () => explain("Bound of the step", { ...request, mode: "bound" })]];
+    if (answer.feasible && Number(value("batch"))) {
+      list.push(["Output tokens/s", digits(value("batch") / answer.time_s), value("batch") / answer.time_s, all]);
+    }
+    list.push(["Limiter", limiters[answer.limiter] || answer.limiter], ["Basis", answer.profile ? answer.profile.basis : "data sheet"]);
+    $("#numbers").replaceChildren(...list.map(([term, text, x, why]) => element("div", {}, element("dt", {}, term), element("dd", {}, number(text, x, why)))));
+    return { request, answer };
+  }
+
+  function showBreakdown(request) {
+    const e = engine.explain(request);
+    const part = e.summary.parts[0];
+    let before = 0;
+    rows("#breakdown", part.steps.map((s) => {
+      const bar = element("div", { class: "bar" });
+      bar.style.marginLeft = (100 * before) / part.time_s + "%";
+      bar.style.width = (100 * s.time_s) / part.time_s + "%";
+      before += s.time_s;
+      const why = () => explain(s.name, request, s.name);
+      return { attributes: { class: "pick", onclick: (event) => event.target.tagName !== "BUTTON" && why() },
+        cells: [number(s.name, s.name, why), number(time(s.time_s), s.time_s), digits(100 * s.share) + " %", bar, s.limit] };
+    }));
+    $("#breakdown").hidden = false;
+    return e;
+  }
+
+  /** The points of the query roofline; of an engine without it, of the derivation's bytes and FLOP of each GEMM. */
+  function rooflinePoints(request, explanation) {
+    try {
+      const r = engine.ask({ ...request, query: "roofline" });
+      return { peak: r.flop_per_s, bandwidth: r.bytes_per_s, points: r.operators.filter((o) => o.flop > 0 && o.flop_per_s).map((o) => ({ name: o.name, x: o.flop_per_byte, y: o.flop_per_s })) };
+    } catch (refused) {
+      if (refused.code !== "PM-E002") throw refused;
+    }
+    const read = (text) => { const m = /^([-0-9.e+]+) ?([kMGTP]?)/.exec(text); return Number(m[1]) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 }[m[2]] || 1); };
+    const seconds = (text) => { const m = /^([-0-9.e+]+) ?([munp]?)s/.exec(text); return Number(m[1]) * ({ m: 1e-3, u: 1e-6, n: 1e-9, p: 1e-12 }[m[2]] || 1); };
+    const of = (name) => explanation.steps.filter((s) => s.name === name)[0];
+    const chip = engine.ask({ query: "gpus", name: value("accelerator") }).values;
+    const format = (request.weight_format || "bf16") === "int4" ? "bf16" : request.weight_format || "bf16";
+    const points = explanation.steps.filter((s) => s.name.startsWith("flop of ")).map((s) => {
+      const name = s.name.slice(8);
+      const bytes = explanation.steps.filter((b) => b.name.endsWith("bytes of " + name)).reduce((sum, b) => sum + read(b.value), 0);
+      const t = of("time of " + name);
+      return bytes > 0 && t ? { name, x: read(s.value) / bytes, y: read(s.value) / seconds(t.value) } : null;
+    }).filter(Boolean);
+    return { peak: (chip["matrix.peak." + format] || chip["matrix.peak.bf16"] || chip["matrix.peak.fp16"]).value, bandwidth: chip["dram.bandwidth"].value, points };
+  }
+  function showRoofline(request, explanation) {
+    const { peak, bandwidth, points } = rooflinePoints(request, explanation);
+    const ridge = peak / bandwidth;
+    const xs = [...new Set([0.1, 1, 10, ridge, 100, 1000, 10000, ...points.map((p) => p.x)])].sort((a, b) => a - b);
+    const why = (p) => explain(p.name, request, p.name);
+    const c = palette();
+    $("#roofline").hidden = points.length === 0;
+    if (points.length) chart($("#roofline .chart"), {
+      scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
+      axes: [{ label: "FLOP/byte" }, { label: "FLOP/s", values: (u, v) => v.map((x) => (x ? big(x, "") : "")) }],
+      series: [{ label: "FLOP/byte", value: (u, v) => (v ? digits(v) : "") }, { label: "roof", stroke: c.ink, width: 2, points: { show: false }, value: (u, v) => (v ? big(v, "FLOP/s") : "") },
+        { label: "operator", stroke: c.line, points: { show: true, size: 10, fill: c.soft }, paths: () => null, value: (u, v) => (v ? big(v, "FLOP/s") : "") }],
+    }, [xs, xs.map((x) => Math.min(peak, x * bandwidth)), xs.map((x) => (points.find((p) => p.x === x) || { y: null }).y)],
+    (i) => { const p = points.find((q) => q.x === xs[i]); if (p) why(p); });
+    rows("#roofline", points.map((p) => ({ cells: [number(p.name, p.name, () => why(p)), number(digits(p.x), p.x), number(big(p.y, "FLOP/s"), p.y)] })));
+  }
+
+  function showLoad() {
+    const answers = loads.map((concurrency) => ({ concurrency, request: servingRequest(concurrency), answer: engine.ask(servingRequest(concurrency)) }))
+      .filter(({ answer }) => answer.feasible !== false && answer.itl_s !== null);
+    $("#load").hidden = answers.length === 0;
+    if (!answers.length) return;
+    const c = palette();
+    for (const [id, key] of [["#ttft_chart", "ttft"], ["#itl_chart", "itl"]]) {
+      const of = (f) => answers.map(({ answer }) => f(answer[key + "_interval_80_s"], answer[key + "_s"]) * 1e3);
+      chart($(id), {
+        title: key.toUpperCase(), scales: { x: { time: false, distr: 3, log: 2 }, y: { range: (u, lo, hi) => [0, hi * 1.05] } },
+        axes: [{ label: "concurrency", values: (u, v) => v.map((x) => (x ? digits(x) : "")) }, { label: "ms" }],
+        series: [{ label: "concurrency" }, { label: "80 % to", stroke: "transparent", points: { show: false }, value: (u, v) => (v ? digits(v) : "") }, { label: "80 % from", stroke: "transparent", points: { show: false }, value: (u, v) => (v ? digits(v) : "") },
+          { label: key.toUpperCase() + " ms", stroke: c.line, width: 2, points: { show: true, size: 7 }, value: (u, v) => (v ? digits(v) : "") }],
+        bands: [{ series: [1, 2], fill: c.soft + "44" }],
+      }, [answers.map((a) => a.concurrency), of((r, x) => (r ? r[1] : x)), of((r, x) => (r ? r[0] : x)), of((r, x) => x)],
+      (i) => explain(`${key.toUpperCase()} at concurrency ${answers[i].concurrency}`, answers[i].request));
+    }
+    rows("#load", answers.map(({ concurrency, request, answer }) => {
+      const why = () => explain(`Service at concurrency ${concurrency}`, request);
+      return { cells: [String(concurrency), number(time(answer.ttft_s), answer.ttft_s, why), range(answer.ttft_interval_80_s),
+        number(time(answer.itl_s), answer.itl_s, why), range(answer.itl_interval_80_s), number(digits(answer.output_tokens_per_s), answer.output_tokens_per_s)] };
+    }));
+  }
+
+  const layout = (p) => [["TP", p.tensor_parallel], ["PP", p.pipeline_parallel], ["EP", p.expert_parallel], ["DP", p.data_parallel]]
+    .filter(([name, n]) => n > 1 || name === "TP").map(([name, n]) => name + n).join(" ") + (p.replicas > 1 ? `, ${p.replicas} replicas` : "");
+  function showPlan() {
+    planned = { request: planRequest() };
+    $("#plan").hidden = false;
+    $("#plan_conclusion").textContent = "Searching deployments";
+    const answer = engine.ask(planned.request);
+    const front = answer.frontier;
+    const priced = front.every((p) => p.usd_per_million_tokens !== undefined && p.usd_per_million_tokens !== null);
+    const cost = (p) => (priced ? p.usd_per_million_tokens : p.gpu_s_per_million_tokens);
+    const unit = priced ? "USD/Mtok" : "GPU-s/Mtok";
+    const first = front[0];
+    $("#plan_conclusion").textContent = !first ? "No deployment fits."
+      : `${answer.meets_targets ? "" : "Nothing meets the targets; nearest: "}${first.gpus} x ${first.accelerator} (${layout(first)}, ${first.engine}, ${first.weight_format}): ITL ${time(first.itl_s)}, TTFT ${time(first.ttft_s)}, ${digits(cost(first))} ${unit}.`;
+    const why = (i) => explain(`Row ${i + 1} of the plan`, planned.request, undefined, i + 1);
+    const order = front.map((p, i) => i).sort((a, b) => front[a].itl_s - front[b].itl_s);
+    const c = palette();
+    if (first) chart($("#plan .chart"), {
+      scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, hi * 1.1] } }, axes: [{ label: "ITL, ms" }, { label: unit }],
+      series: [{ label: "ITL ms", value: (u, v) => (v ? digits(v) : "") }, { label: unit, stroke: c.line, width: 1, points: { show: true, size: 10, fill: c.soft }, value: (u, v) => (v ? digits(v) : "") }],
+    }, [order.map((i) => front[i].itl_s * 1e3), order.map((i) => cost(front[i]))], (i) => why(order[i]));
+    else $("#plan .chart").replaceChildren();
+    rows("#plan", front.map((p, i) => ({ attributes: { class: "pick", onclick: (event) => event.target.tagName !== "BUTTON" && why(i) },
+      cells: [number(String(i + 1), i + 1, () => why(i)), String(p.gpus), p.accelerator, p.engine, layout(p), p.weight_format,
+        number(time(p.itl_s), p.itl_s), number(time(p.ttft_s), p.ttft_s), number(digits(cost(p)) + " " + unit, cost(p)), p.meets_targets ? "yes" : "no"] })));
+  }
+
+  function update() {
+    showError("");
+    charts.length = 0;
+    let step = null;
+    try {
+      step = showStep();
+    } catch (e) {
+      showError(e.message);
+      $("#conclusion").textContent = "Not a request the engine answers";
+      $("#numbers").replaceChildren();
+      for (const id of ["#breakdown", "#roofline", "#load"]) $(id).hidden = true;
+    }
+    document.documentElement.dataset.answered ??= String(performance.now() - loaded);
+    if (step) {
+      try {
+        showRoofline(step.request, showBreakdown(step.request));
+        showLoad();
+      } catch (e) {
+        showError(e.message);
+      }
+    }
+    toAddress();
+    document.documentElement.dataset.updates = Number(document.documentElement.dataset.updates || 0) + 1;
+  }
+  function plan() {
+    try {
+      showError("");
+      showPlan();
+    } catch (e) {
+      $("#plan").hidden = true;
+      planned = null;
+      showError(e.message);
+    }
+    toAddress();
+    document.documentElement.dataset.plans = Number(document.documentElement.dataset.plans || 0) + 1;
+  }
+
+  async function takeConfig(file) {
+    try {
+      useConfig({ name: file.name, config: JSON.parse(await file.text()) });
+    } catch (e) {
+      showError(file.name + " is not JSON");
+      return;
+    }
+    showConfig();
+    update();
+  }
+
+  function fill() {
+    const chips = engine.ask({ query: "gpus" }).accelerators;
+    for (const select of [form.elements.accelerator, form.elements.others])
+      select.replaceChildren(...chips.map((c) => element("option", { value: c.name }, c.title || c.name)));
+    $("#models").replaceChildren(...engine.ask({ query: "models" }).models.map((m) => element("option", { value: m.name })));
+    for (const select of document.querySelectorAll(".format"))
+      select.replaceChildren(...formats.map((f) => element("option", { value: f }, f || "as stored")));
+    $("#version").textContent = engine.version;
+  }
+
+  async function start() {
+    if (location.protocol === "file:" && !globalThis.perfmodelWasm)
+      await new Promise((done, failed) => document.head.append(element("script", { src: "perfmodel.wasm.js", onload: done, onerror: failed })));
+    $("#inputs").open = innerWidth > 800;
+    engine = await perfmodel.load();
+    loaded = performance.now();
+    fill();
+    const plans = fromAddress();
+    update();
+    if (plans) plan();
+    let timer = 0;
+    form.addEventListener("input", (event) => {
+      if (event.target.id === "config" || event.target.name === "others") return;
+      clearTimeout(timer);
+      timer = setTimeout(update, 150);
+    });
+    form.addEventListener("submit", (event) => event.preventDefault());
+    $("#run_plan").addEventListener("click", plan);
+    $("#config").addEventListener("change", (event) => event.target.files[0] && takeConfig(event.target.files[0]));
+    for (const kind of ["dragenter", "dragover"]) document.addEventListener(kind, (event) => { event.preventDefault(); $("#drop").classList.add("over"); });
+    document.addEventListener("dragleave", () => $("#drop").classList.remove("over"));
+    document.addEventListener("drop", (event) => {
+      event.preventDefault();
+      $("#drop").classList.remove("over");
+      if (event.dataTransfer.files[0]) takeConfig(event.dataTransfer.files[0]);
+    });
+    window.addEventListener("hashchange", () => { const again = fromAddress(); update(); if (again) plan(); });
+    let width = innerWidth;
+    window.addEventListener("resize", () => {
+      if (width === innerWidth) return;
+      width = innerWidth;
+      for (const [u, target] of charts) u.setSize({ width: Math.max(260, target.clientWidth), height: 280 });
+    });
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
+    document.documentElement.dataset.ready = "1";
+  }
+  start().catch((e) => showError("The engine does not load: " + (e.message || e)));
+})();
