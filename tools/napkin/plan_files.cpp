@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <filesystem>
 #include <perfmodel/step/memory.hpp>
 
@@ -250,11 +251,12 @@ std::vector<plan_file> front_of(const std::string& name, pm::engine e, const ser
   if (e == pm::engine::vllm) {
     const auto [ph, pp] = hosts(prefill);
     const auto [dh, dp] = hosts(decode);
-    s += cat("VLLM_SOURCE=${VLLM_SOURCE:?set it to a clone of vLLM, whose example proxy this is}\n",
-             "exec python3 \"$VLLM_SOURCE/tests/v1/kv_connector/nixl_integration/"
-             "toy_proxy_server.py\" \\\n    --host \"${HOST:-0.0.0.0}\" --port \"${PORT:-",
-             service_port, "}\" \\\n    --prefiller-hosts", ph, " --prefiller-ports", pp,
-             " \\\n    --decoder-hosts", dh, " --decoder-ports", dp, "\n");
+    s +=
+        cat("VLLM_SOURCE=${VLLM_SOURCE:?set it to a clone of vLLM, which has this example proxy}\n",
+            "exec python3 \"$VLLM_SOURCE/tests/v1/kv_connector/nixl_integration/"
+            "toy_proxy_server.py\" \\\n    --host \"${HOST:-0.0.0.0}\" --port \"${PORT:-",
+            service_port, "}\" \\\n    --prefiller-hosts", ph, " --prefiller-ports", pp,
+            " \\\n    --decoder-hosts", dh, " --decoder-ports", dp, "\n");
     return {{name + ".sh", s}};
   }
   if (e == pm::engine::sglang) {

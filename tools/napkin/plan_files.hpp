@@ -8,8 +8,8 @@
 namespace napkin {
 
 /// Writes the rows of a plan into a folder: scripts of each row and engine, configuration files,
-/// README.md and plan.json. The folder is created, or is empty, or holds an earlier plan, whose
-/// files are replaced. Returns a sentence about it.
+/// README.md and plan.json. The folder is created, or is empty, or holds an earlier plan, which is
+/// replaced. Returns a sentence about it.
 /// Errors: unreadable_file for a folder with other files, or one that cannot be written.
 std::string save_plan(const std::string& folder, const planned& p, const json& request);
 

@@ -202,7 +202,7 @@ std::vector<pair_of_choices> tensor_pairs(const json& of, bool is_step) {
       if (!is_step) k["replicas"] = times * replicas;
       return k;
     };
-    // Of a step's batch each of two replicas has half.
+    // Each of two replicas has half of a step's batch.
     all.push_back({"tensor parallelism",
                    {cat("2 x TP", low), {keys(low, 2)}, is_step ? 0.5 : 1.0},
                    {cat("1 x TP", high), {keys(high, 1)}},

@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# Completion scripts, by the machinery of bash; zsh and fish where they are. completion.sh <napkin> <source folder>
+. "$(dirname "$0")/lib.bash"
+scratch=$(mktemp -d)
+trap 'rm -rf "$scratch"' EXIT
+for shell in bash zsh fish; do "$napkin" --completion $shell >"$scratch/$shell" || fail "--completion $shell"; done
+bash -n "$scratch/bash" || fail 'bash does not read it'
+# shellcheck disable=SC1091
+. "$scratch/bash"
+# completed <words...>: what the function registered for napkin makes of the last word.
+completed() {
+  local function
+  function=$(complete -p napkin | sed -nE 's/.* -F ([^ ]+) .*/\1/p')
+  COMP_WORDS=("$@") COMP_CWORD=$(($# - 1)) COMPREPLY=()
+  "$function" napkin "${*: -1}" "${*: -2:1}"
+  echo "${COMPREPLY[*]}"
+}
+is() { [[ $2 == "$3" ]] || fail "$1 completes to '$2', not '$3'"; }
+is 'pl' "$(completed napkin pl)" plan
+is 'thr' "$(completed napkin thr)" 'throughput thresholds'
+is 'gemm --for' "$(completed napkin gemm --for)" --format
+is 'gemm --format b' "$(completed napkin gemm --format b)" bf16
+is '--gpu rtx_50' "$(completed napkin step --gpu rtx_50)" 'rtx_5080 rtx_5090'
+is '--gpu=rtx_508' "$(completed napkin step --gpu = rtx_508)" rtx_5080
+is '--model llama_3_1_4' "$(completed napkin serving --model llama_3_1_4)" llama_3_1_405b
+is 'explain gem' "$(completed napkin explain gem)" 'gemm gemm_tile gemv'
+is 'explain gemm --format b' "$(completed napkin explain gemm --format b)" bf16
+is 'require --ttf' "$(completed napkin require --ttf)" '--ttft --ttft-limit-s --ttft'
+is 'plan --sa' "$(completed napkin plan --sa)" --save
+is 'serving --engine s' "$(completed napkin serving --engine s)" sglang
+is 'a file' "$(completed napkin plan --save /t)" ''
+# All commands of the help, and all options of a query.
+all=$(completed napkin '')
+for command in $("$napkin" --help | awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Examples:" } on && /^  [a-z]/ { print $1 }'); do
+  [[ " $all " == *" $command "* ]] || fail "no completion of $command"
+done
+for query in serving gemm plan; do
+  all=$(completed napkin $query --)
+  for option in $("$napkin" $query --help | grep -oE '^  (-h,)?--[a-z0-9,-]+' | tr ', ' '\n' | grep -e '^--'); do
+    [[ " $all " == *" $option "* ]] || fail "$query: no completion of $option"
+  done
+done
+if command -v zsh >/dev/null; then zsh -n "$scratch/zsh" || fail 'zsh does not read it'; fi
+if command -v fish >/dev/null; then fish -n "$scratch/fish" || fail 'fish does not read it'; fi
+refuses 'completion is "tcsh"; allowed: bash, zsh, fish' --completion tcsh
+
+# --- napkin alone, help, version ---
+page=$("$napkin") || fail "napkin alone: exit status $?"
+[[ $(grep -cE '^  [a-z]+  +[a-zA-Z]' <<<"$page") -eq 10 ]] || fail "ten commands: $page"
+[[ $page == *$'Example:\n  napkin plan '* ]] || fail 'no example'
+for command in $(awk '/^  [a-z]+  / { print $1 }' <<<"$page"); do
+  "$napkin" help "$command" >/dev/null || fail "help $command"
+done
+[[ $("$napkin" help gemm) == "$("$napkin" gemm --help)" ]] || fail 'help gemm'
+# The example is one.
+eval "\"\$napkin\" $(sed -n 's/^  napkin //p' <<<"$page")" >/dev/null || fail 'the example'
+for text in "$page" "$("$napkin" help)" "$("$napkin" help require)" "$("$napkin" help thresholds)"; do
+  [[ -z $(awk 'length > 100' <<<"$text") ]] || fail "wider than 100 columns: $(awk 'length > 100' <<<"$text")"
+done
+finish
