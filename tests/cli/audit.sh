@@ -136,6 +136,14 @@ one possible --value '<6' "${least[@]}"
 refuses PM-E014 audit --value 5 --relation about "${least[@]}"
 refuses PM-E005 audit --value '>=x' "${least[@]}"
 
+# 32.8e9 parameters in 16 bits over 4.8 TB/s take 13.7 ms, so 115 tok/s (8.7 ms) take half the bytes: fp8 or two
+# GPUs. The published number was of two (vllm-project/vllm#18725).
+one impossible --quantity serving --key output_tokens_per_s --value 115 --unit tokens/s --model qwen_2_5_32b \
+  --accelerator h200_sxm --input_tokens 128 --output_tokens 512 --concurrency 1
+[[ $("$napkin" audit --quantity serving --key output_tokens_per_s --value 115 --unit tokens/s --model qwen_2_5_32b \
+  --accelerator h200_sxm --input_tokens 128 --output_tokens 512 --concurrency 1) == \
+  *'possible with weight_format fp8, or with tensor_parallel 2'* ]] || fail 'settings that make a claim possible'
+
 refuses PM-E002 audit --quantity nothing --value 1
 refuses PM-E004 audit --quantity ridge --accelerator h100_sxm
 refuses PM-E003 audit --quantity ridge --value 1 --acelerator h100_sxm

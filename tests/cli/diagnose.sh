@@ -65,4 +65,12 @@ refuses PM-E "${llama[@]}" --time_s 0.01 --sectors_per_request 0
 refuses PM-E diagnose
 refuses PM-E explain "${llama[@]}" --time_s 0.01
 
+# The prediction is that of `step`, with each option of the engine.
+pass=(--model llama_3_8b --accelerator h100_sxm --engine vllm --batch 16 --context 1024)
+for option in '--cpu_offload_bytes 8e9' '--cuda_graphs false' '--step_cpu_s 5ms' '--lora_rank 64'; do
+  # shellcheck disable=SC2086
+  expected=$(number "$("$napkin" step "${pass[@]}" $option --json)" time_s)
+  # shellcheck disable=SC2086
+  ask diagnose predicted_time_s "$expected" 1e-9 "${pass[@]}" $option --time_s 142ms
+done
 finish

@@ -264,6 +264,13 @@ if grep -q __asan_init "$napkin"; then stack=8192; fi
 deep=$(ulimit -s "$stack" && "$napkin" explain speculation --acceptance 0.9 --draft_length 4096) ||
   fail "a draft of 4096: exit status $?"
 [[ $deep == *'0.9'* && ${#deep} -lt 1000000 ]] || fail "a draft of 4096: ${#deep} characters"
+# The parts of a step sum up to its time with each option of the engine.
+for option in '--cpu_offload_bytes 8e9' '--cuda_graphs false' '--step_cpu_s 5ms' '--sequence_cpu_s 50us' '--lora_rank 64'; do
+  # shellcheck disable=SC2086
+  text=$("$napkin" explain step --model llama_3_8b --accelerator h100_sxm --engine vllm --batch 16 --context 1024 $option)
+  [[ $(sed -nE 's/^decode ([^,]*),.*/\1/p' <<<"$text") == $(sed -nE 's/^  time ([^,]*),.*/\1/p' <<<"$text") ]] ||
+    fail "explain step $option: the parts are not the time: $text"
+done
 refuses '' explain "${step[@]}" --depth 0
 refuses '' explain "${step[@]}" --depth x
 refuses PM-E explain step

@@ -178,7 +178,8 @@ file zamba2 '"architectures": ["Zamba2ForCausalLM"], "model_type": "zamba2", "hi
 refused 'encoder' model "$scratch/t5.json"
 refused 'encoder' model "$files/openai--whisper-small_config.json"
 refused 'blocks that layers share' model "$scratch/zamba2.json"
-# row, file, then key, right value, tolerance, and so on
+# row, file, then key, right value, tolerance, and so on. GLM-4.7-Flash: the file's 31221488576 parameters hold
+# the MTP module's own copies of embedding and head, 2 x 154880 x 2048.
 while read -r n name checks; do
   row "$n"
   model "$name"
@@ -186,7 +187,7 @@ while read -r n name checks; do
   for ((i = 0; i < ${#checks[@]}; i += 3)); do is "${checks[i]}" "${checks[i + 1]}" "${checks[i + 2]}"; done
 done <<'TABLE'
 23 moonshotai--Kimi-Linear-48B-A3B-Instruct parameters 49122681728 1e4 kv_bytes_per_token 8064 0 state_bytes_per_sequence 43417600 0
-24 zai-org--GLM-4.7-Flash parameters 29943393920 0 kv_bytes_per_token 54144 0
+24 zai-org--GLM-4.7-Flash parameters 29943393920 0 mtp_parameters 643706176 0 kv_bytes_per_token 54144 0
 25 Qwen--Qwen3-Next-80B-A3B-Instruct parameters 79674391296 0 kv_bytes_per_token 24576 0 state_bytes_per_sequence 39518208 0
 26 allenai--Olmo-3.1-32B-Instruct parameters 32233522176 0 kv_bytes_per_token 65536 0
 27 LGAI-EXAONE--EXAONE-4.0-32B parameters 32003216384 0 kv_bytes_per_token 65536 0
@@ -392,6 +393,7 @@ row 88
 get audit --quantity serving --key output_tokens_per_s --value 115 --unit tokens/s --model qwen_2_5_32b \
   --accelerator h200_sxm --input_tokens 128 --output_tokens 512 --concurrency 1
 says '"verdict":"impossible"'
+says '"possible_with":[{"key":"weight_format","value":"fp8"},{"key":"tensor_parallel","value":2}]'
 row 89
 serve gpt_oss_120b h200_sxm vllm 1000 500 64 --tensor_parallel 8
 aggregated=$(number "$json" output_tokens_per_s)

@@ -294,6 +294,9 @@ void add_errors(json& out, checked_claim& c, const earlier_claims* before,
   if (!c.law.feasible) return;
   c.needed = needed_of(c, profile);
   if (!c.needed.empty()) out["would_take"] = c.needed;
+  if (c.found != pm::verdict::impossible) return;
+  if (json settings = possible_with(c, profile); !settings.empty())
+    out["possible_with"] = std::move(settings);
 }
 
 /// The text of a number in the JSON of a claim, at the key `value`; "" where it is none. JSON
@@ -418,6 +421,16 @@ std::string audit_text(const json& claim, const json& found) {
   if (found.contains("or_slips")) {
     for (const json& other : found["or_slips"])
       s += cat("  or as if: ", other.get<std::string>(), "\n");
+  }
+  if (found.contains("possible_with")) {
+    const char* word = "  possible with ";
+    for (const json& setting : found["possible_with"]) {
+      const json& v = setting["value"];
+      s += cat(word, setting["key"].get<std::string>(), " ",
+               v.is_string() ? v.get<std::string>() : write_json(v));
+      word = ", or with ";
+    }
+    s += "\n";
   }
   if (found.contains("slip") || !found.contains("would_take")) return s;
   const char* before = "  it would take: ";

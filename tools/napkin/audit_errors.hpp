@@ -40,4 +40,8 @@ std::vector<std::string> likely_errors_of(const checked_claim& c, const earlier_
 /// Values that each input would need, the three nearest; for a range, for its nearer end.
 json needed_of(const checked_claim& c, const given_profile* profile);
 
+/// Settings, each by itself, with which an impossible claim breaks no bound: the widest 8-bit or
+/// 4-bit weight format, and the smallest tensor-parallel size.
+json possible_with(const checked_claim& c, const given_profile* profile);
+
 }  // namespace napkin

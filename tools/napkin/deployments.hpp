@@ -150,6 +150,24 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
                                                       .data = data});
 }
 
+/// Deployment of a step: with its engine, the engine's options, and the patches of its prefill.
+template <perfmodel::Scalar T>
+perfmodel::basic_deployment<T> step_deployment_of(inputs<T>& in) {
+  perfmodel::basic_deployment<T> d = deployment_of(in);
+  d.serving_engine = *perfmodel::find_engine(in.text("engine"));
+  read_engine_options(in, d);
+  if (!(in.plain("image_patches") > 0.0)) return d;
+  const auto refuse = [&](const char* why) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent,
+                           cat("image_patches is ", in.plain("image_patches"), ", and ", why));
+  };
+  if (!d.model.encoder) refuse("the model has no image encoder; allowed: 0");
+  if (!(in.plain("prefill_tokens") > 0.0))
+    refuse("prefill_tokens is 0; allowed: 0, or a step with prefill");
+  d.encoder_rows = in.number("image_patches") / in.number("prefill_tokens");
+  return d;
+}
+
 /// "fp4 in groups of 32".
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);

@@ -147,8 +147,7 @@ outcome<> predicted_outcome(inputs<double>& in, const pm::deployment& d, const p
 
 outcome<> diagnose_outcome(const request& r, const calibration* c) {
   inputs<double> in(r);
-  pm::deployment d = deployment_of(in);
-  d.serving_engine = *pm::find_engine(in.text("engine"));
+  const pm::deployment d = step_deployment_of(in);
   const pm::iteration i = iteration_of(in);
   const pm::measured_step m = measured_in(in);
   if (c == nullptr) return outcome_of(pm::diagnose(d, i, m));

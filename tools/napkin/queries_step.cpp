@@ -40,9 +40,8 @@ struct step {
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    pm::basic_deployment<T> d = served_by_engine(in);
+    const pm::basic_deployment<T> d = step_deployment_of(in);
     const pm::basic_iteration<T> i = iteration_of(in);
-    add_images(in, d);
     const auto e = [&] {
       if constexpr (std::same_as<Mode, bound_mode>) {
         return pm::step_bound(d, i);
@@ -59,27 +58,7 @@ struct step {
     return out;
   }
 
-  template <pm::Scalar T>
-  static pm::basic_deployment<T> served_by_engine(inputs<T>& in) {
-    pm::basic_deployment<T> d = deployment_of(in);
-    d.serving_engine = *pm::find_engine(in.text("engine"));
-    read_engine_options(in, d);
-    return d;
-  }
-
  private:
-  template <pm::Scalar T>
-  static void add_images(inputs<T>& in, pm::basic_deployment<T>& d) {
-    if (!(in.plain("image_patches") > 0.0)) return;
-    const auto refuse = [&](const char* why) {
-      throw pm::error(pm::error_code::inconsistent,
-                      cat("image_patches is ", in.plain("image_patches"), ", and ", why));
-    };
-    if (!d.model.encoder) refuse("the model has no image encoder; allowed: 0");
-    if (!(in.plain("prefill_tokens") > 0.0))
-      refuse("prefill_tokens is 0; allowed: 0, or a step with prefill");
-    d.encoder_rows = in.number("image_patches") / in.number("prefill_tokens");
-  }
   /// Work of one GPU in a measured step: its matrix FLOP, and the bytes of weights and KV cache
   /// that every step reads.
   template <pm::Scalar T>
@@ -135,7 +114,7 @@ double checked_count(const char* name, double x) {
 prepared_step::prepared_step(json object)
     : object_(with_any_step(std::move(object))), request_(find_query("step"), object_) {
   inputs<double> in(request_);
-  deployment_ = step::served_by_engine(in);
+  deployment_ = step_deployment_of(in);
   iteration_ = iteration_of(in);
   image_patches_ = in.plain("image_patches");
   if (image_patches_ > 0.0 && !deployment_.model.encoder)

@@ -389,8 +389,7 @@ std::vector<summary_part> parts_of_pools(const served_load& x, const screen_cali
 }
 
 summary of_step(inputs<double>& in, const calibration* c) {
-  pm::deployment d = deployment_of(in);
-  d.serving_engine = *pm::find_engine(in.text("engine"));
+  const pm::deployment d = step_deployment_of(in);
   const pm::iteration i = iteration_of(in);
   const screen_calibration policy = policy_of(c);
   const auto parts = [&](const lifted& without) {
