@@ -24,7 +24,7 @@ enum class server_role { whole, prefill, decode };
 struct server_settings {
   perfmodel::engine by = perfmodel::engine::vllm;
   perfmodel::parallel_layout layout{};
-  double running_requests = 1.0;        ///< of the server, all data-parallel groups included
+  double running_requests = 1.0;        ///< maximum of the server, over all data-parallel groups
   std::optional<double> step_tokens{};  ///< token budget of an engine step; empty: the engine's
   double memory_share = 0.9;            ///< in the engine's own meaning
   double context = 0.0;                 ///< tokens of the longest request
@@ -46,7 +46,7 @@ struct server_command {
   std::vector<std::string> notes{};  ///< settings of the row that no flag sets
 };
 
-/// Engine and version whose flags these are: "vLLM 0.24".
+/// Engine and version of the flags: "vLLM after 0.24".
 std::string version_of(perfmodel::engine e);
 
 /// Command of a server. A flag is absent where the engine's default is the value of the row.

@@ -724,7 +724,7 @@ struct commands {
   std::string exported_model{};
   simulation_files simulated{};
   plan_options plans{};
-  std::string read_before{};  ///< of options for the help: run() reads them itself
+  std::string read_before{};  ///< options listed in the help that run() reads itself
   bool man_page = false;
 
   explicit commands(const napkin::words& said)

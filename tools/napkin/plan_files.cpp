@@ -125,7 +125,7 @@ server_settings settings_of(const planned& plan, const pm::plan_point& p, pm::en
   return s;
 }
 
-/// Engines whose commands a row has: its own; for a bound without an engine, all on its kind of
+/// Engines with commands for a row: its own; for a bound without an engine, all on its kind of
 /// accelerator.
 std::vector<pm::engine> engines_of(const planned& plan, const pm::plan_point& p) {
   if (p.serving_engine != pm::engine::none) return {p.serving_engine};
@@ -167,7 +167,7 @@ std::string model_line(const std::string& name, const weight_choice& w, const pm
 
 /// A pool of servers of one command.
 struct server_pool {
-  std::string name{};  ///< of its files: row_1_vllm_prefill
+  std::string name{};  ///< file name without extension: row_1_vllm_prefill
   int replicas = 1, port = service_port;
   int first_gpu = 0;
   const char* devices = "CUDA_VISIBLE_DEVICES";
