@@ -337,13 +337,19 @@
     update();
   }
 
+  /** The options that the address names, before the lists are there. */
+  function seed() {
+    const state = new URLSearchParams(location.hash.slice(1));
+    form.elements.accelerator.replaceChildren(element("option", {}, state.get("accelerator") || defaults.accelerator));
+    form.elements.others.replaceChildren(...(state.get("others") || "").split(",").filter(Boolean).map((c) => element("option", {}, c)));
+    for (const select of document.querySelectorAll(".format"))
+      select.replaceChildren(...formats.map((f) => element("option", { value: f }, f || "as stored")));
+  }
   function fill() {
     const chips = engine.ask({ query: "gpus" }).accelerators;
     for (const select of [form.elements.accelerator, form.elements.others])
       select.replaceChildren(...chips.map((c) => element("option", { value: c.name }, c.title || c.name)));
     $("#models").replaceChildren(...engine.ask({ query: "models" }).models.map((m) => element("option", { value: m.name })));
-    for (const select of document.querySelectorAll(".format"))
-      select.replaceChildren(...formats.map((f) => element("option", { value: f }, f || "as stored")));
     $("#version").textContent = engine.version;
   }
 
@@ -353,9 +359,11 @@
     $("#inputs").open = innerWidth > 800;
     engine = await perfmodel.load();
     loaded = performance.now();
-    fill();
-    const plans = fromAddress();
+    seed();
+    fromAddress();
     update();
+    fill(); // the lists, once there is an answer
+    const plans = fromAddress();
     if (plans) plan();
     let timer = 0;
     form.addEventListener("input", (event) => {

@@ -193,13 +193,17 @@ class Step:
         return f"perfmodel.Step({', '.join(f'{k}={v!r}' for k, v in self._request.items())})"
 
 
-_steps: Dict[bytes, Step] = {}
+_steps: Dict[Any, Step] = {}
 
 
 def step_time(batch: float, context: float = 0, prefill_tokens: float = 0, **deployment: Any) -> float:
     """`Step(**deployment).time(batch, context, prefill_tokens)`, with the last 64 deployments remembered."""
-    key = _text(deployment)
-    step = _steps.get(key)
+    key: Any = tuple(deployment.items())
+    try:
+        step = _steps.get(key)
+    except TypeError:  # a list or a dict among the values
+        key = _text(deployment)
+        step = _steps.get(key)
     if step is None:
         if len(_steps) >= 64:
             _steps.clear()
