@@ -29,6 +29,7 @@ values m=1..100:x3 1 3 9 27 81
 values m=10..1000:x10 10 100 1000
 values m=1k,8k,2Ki 1000 8000 2048
 values m=1..3:2 1 3
+values m=1..8:4 1 3 6 8
 gemm+=(--m 64)
 values dram.bandwidth=4TB/s..10TB/s:7 4000000000000 5000000000000 6000000000000 7000000000000 8000000000000 \
   9000000000000 10000000000000
@@ -191,7 +192,8 @@ for axis in m m= =1 m=1..2 m=1..2: m=..2:3 m=1..:3 m=1..9:0 m=1..9:1 m=1..9:2.5 
   m=1e15..1e16:2 m=1..1e12:x1.0000001 m=1,two dram.bandwidth=1s,2s format=bf16,bf17; do
   refuses PM-E sweep "${gemm[@]}" $([[ $axis == m* && $axis != mode* || $axis == =* ]] || echo --m 1) --over "$axis"
 done
-refuses '1..256:6, ' sweep "${gemm[@]}" --over m=1..256:7
+refuses 'up to 8 values' sweep "${gemm[@]}" --over m=1..8:9
+refuses PM-E sweep "${gemm[@]}" --over m=1.5..8:3
 refuses 'without a unit' sweep serving --model llama_3_1_8b --accelerator h100_sxm --input_tokens 1 --output_tokens 1 \
   --concurrency 1 --over itl=20,30
 refuses twice sweep "${gemm[@]}" --over m=1,2 --over m=3,4

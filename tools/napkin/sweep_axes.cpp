@@ -122,15 +122,6 @@ std::vector<double> by_factor(double low, double high, double factor, const std:
   return all;
 }
 
-/// N of LO..HI:N that gives whole numbers, at most n; 0 where there is none above 1.
-std::size_t whole_steps(double low, double high, std::size_t n) {
-  if (low != std::floor(low) || high != std::floor(high)) return 0;
-  for (std::size_t fewer = std::min(n, std::size_t{100'000}); fewer > 1; --fewer) {
-    if (std::fmod(high - low, static_cast<double>(fewer - 1)) == 0.0) return fewer;
-  }
-  return 0;
-}
-
 /// Reads LO..HI:N and LO..HI:xF.
 std::vector<double> range_values(const query& asked, const sweep_axis& axis, std::string_view text,
                                  std::string_view spelled) {
@@ -158,16 +149,14 @@ std::vector<double> range_values(const query& asked, const sweep_axis& axis, std
     refuse(error_code::out_of_range, what, text,
            cat("2 to ", most_values, " values, a whole number"));
   const auto count = static_cast<std::size_t>(*n);
-  const std::vector<double> all = evenly_spaced(low, high, count);
-  const auto fraction = std::ranges::find_if(all, [](double x) { return x != std::floor(x); });
-  if (holds_whole_numbers(asked, axis) && fraction != all.end()) {
-    const std::size_t fewer = whole_steps(low, high, count);
-    throw error(error_code::out_of_range,
-                cat(what, " is ", in_quotes(one_line(text)), ", which has ",
-                    perfmodel::detail::significant(*fraction, 6), ", and ", axis.name,
-                    " is a whole number; allowed: ",
-                    fewer > 1 ? cat(text.substr(0, colon), ":", fewer, ", ") : "",
-                    text.substr(0, colon), ":x2, or a list"));
+  std::vector<double> all = evenly_spaced(low, high, count);
+  if (holds_whole_numbers(asked, axis) && low == std::floor(low) && high == std::floor(high)) {
+    if (*n > high - low + 1.0)
+      throw error(error_code::out_of_range,
+                  cat(what, " is ", in_quotes(one_line(text)), ", and ", axis.name,
+                      " is a whole number; allowed: up to ",
+                      perfmodel::detail::significant(high - low + 1.0, 15), " values"));
+    for (double& x : all) x = std::round(x);
   }
   return all;
 }

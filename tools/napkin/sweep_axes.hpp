@@ -33,7 +33,8 @@ struct sweep_axis {
 ///
 /// LO..HI:N are N values v_i = LO + (HI - LO) i / (N - 1), with both ends. LO..HI:xF are LO, LO F,
 /// LO F^2, ... up to HI, which is among them where a power meets it within 1e-9. Values are rounded
-/// to 15 digits: the third of 0.1..0.5:5 is 0.3.
+/// to 15 digits: the third of 0.1..0.5:5 is 0.3. For a whole-number key those of LO..HI:N are
+/// whole too: 1..8:4 is 1, 3, 6, 8.
 ///
 /// Errors: unknown_key for a name that is neither a key nor a fact, wrong_type for another form,
 /// out_of_range for a value that the key refuses, also for a fraction of a whole-number key.
