@@ -20,7 +20,7 @@ struct roofline {
   static constexpr const char* name = "roofline";
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
-      "Roofline of an accelerator, with the operators of a model or a measured kernel on it";
+      "Roofline of an accelerator: operators of a model, or a measured kernel";
   static std::vector<key> keys() {
     key formats = text("format",
                        "formats of the roofs, one or several; default: those of the "
