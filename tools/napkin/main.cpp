@@ -329,6 +329,10 @@ class sweep_command {
     text("--shard", shard_, "part i of n of the points, i/n; parts 1 to n in order are the whole");
     text("--threads", threads_, "number of threads (default: one per core)")
         ->check(CLI::Range(0, 4096).description(""));
+    text("--plot", plot_,
+         "draw the results over the last axis: output file FILE.svg or FILE.png; text: here, as "
+         "characters")
+        ->check(a_path());
     for (const auto& [name, into, help] :
          {std::tuple{"--csv", &csv_, "print CSV: a line of column names, then a line per point"},
           {"--wide", &wide_, "all columns; default: 100 characters"},
@@ -352,6 +356,12 @@ class sweep_command {
     r.threads = threads_;
     r.wide = wide_;
     r.mpi = mpi_;
+    if (!plot_.empty()) napkin::require_figure_path(plot_);
+    if ((plot_ == "-" || plot_ == "text") && r.format != napkin::table_format::text)
+      throw perfmodel::error(perfmodel::error_code::inconsistent,
+                             "plot is text, and the result is not; allowed: a file that ends in "
+                             ".svg or .png");
+    r.plot = plot_;
     r.progress = isatty(STDERR_FILENO) == 1;
     return napkin::run_sweep(r, std::cout) ? success : some_lines_failed;
   }
@@ -359,7 +369,7 @@ class sweep_command {
  private:
   query_command of_;
   std::vector<std::string> over_{};
-  std::string best_{}, pareto_{}, shard_{};
+  std::string best_{}, pareto_{}, shard_{}, plot_{};
   int threads_ = 0;
   bool csv_ = false, wide_ = false, mpi_ = false;
 };

@@ -357,13 +357,14 @@ std::string csv_text(const sweep_table& t) {
 bool run_sweep(const sweep_request& r, std::ostream& out) {
   sweep_ranks ranks(r.mpi);
   const table_columns columns(r);
-  if (r.format != table_format::csv || !r.best.empty() || !r.pareto.empty()) {
+  if (r.format != table_format::csv || !r.best.empty() || !r.pareto.empty() || !r.plot.empty()) {
     const sweep_table t = table_of(r, columns, ranks);
     if (ranks.rank() != 0) return true;
     out << (r.format == table_format::csv        ? csv_text(t)
             : r.format == table_format::json     ? sweep_json_text(r, t)
             : r.format == table_format::markdown ? sweep_markdown(t, r.wide)
                                                  : sweep_text(r, t));
+    if (!r.plot.empty()) out << write_figure(sweep_figure(t), r.plot);
     return t.errors == 0;
   }
   std::string later;  // of another rank than the first, until that asks for it

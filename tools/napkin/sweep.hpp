@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "io/figure.hpp"
 #include "sweep_axes.hpp"
 
 namespace napkin {
@@ -49,6 +50,7 @@ struct sweep_request {
   std::vector<std::string> pareto{};  ///< columns, each with min: or max: where it is given
   bool progress = false;              ///< progress on stderr
   bool mpi = false;
+  std::string plot{};  ///< file of a figure, or text; "" for none
 };
 
 /// The table of a sweep, or of its shard, with all its rows, or with those of best and pareto.
@@ -73,6 +75,9 @@ std::string sweep_text(const sweep_request& r, const sweep_table& t);
 /// {"query", "points", "errors", "columns": [names], "rows": [[cells]]}.
 std::string sweep_json_text(const sweep_request& r, const sweep_table& t);
 std::string csv_text(const sweep_table& t);
+/// The times of the rows, or their first number, over the last axis: a line per combination of the
+/// other axes. Throws inconsistent where no column is a number.
+figure sweep_figure(const sweep_table& t);
 std::string sweep_markdown(const sweep_table& t, bool wide);
 
 }  // namespace napkin
