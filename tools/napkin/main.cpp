@@ -758,36 +758,8 @@ struct commands {
         "--osl 500 --qps 2\n"
         "  napkin model Qwen/Qwen3-32B\n"
         "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");
-    CLI::App* plan_command = app.get_subcommand(napkin::plan_keys().name);
-    plan_command
-        ->add_option(
-            "--trace", plans.trace,
-            "file of recorded requests: the first rows are simulated with it; its means are "
-            "the load where no other is given")
-        ->type_name("")
-        ->check(a_path());
-    plan_command
-        ->add_option(
-            "--save", plans.folder,
-            "folder for what starts each row: scripts of the engines, README.md, plan.json")
-        ->type_name("")
-        ->check(a_path());
-    plan_command
-        ->add_option("--trace-format", plans.trace_format,
-                     "format of the trace; default: by its content")
-        ->type_name("");
-    for (const auto& [name, help] :
-         {std::pair("--itl,--tpot", "target: mean ITL, at most; of a step: its time"),
-          {"--ttft", "target: mean TTFT, at most"},
-          {"--e2e", "target: mean end-to-end latency, at most"},
-          {"--time", "target: time of a step or an operator, at most"},
-          {"--throughput", "target: output tokens/s, at least"}})
-      requiring->add_option(name, read_before, help)->type_name("");
-    for (const auto& [name, help] :
-         {std::pair("--from", "least load (default 1 request; of a rate 1/16 of it)"),
-          {"--to", "largest load (default 512 requests; of a rate 16 times it)"},
-          {"--result", "compared time (default e2e_s of a service, time_s of a step)"}})
-      thresholding->add_option(name, read_before, help)->type_name("");
+    add_plan_files();
+    add_searches();
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
@@ -818,6 +790,42 @@ struct commands {
         ->check(a_path());
   }
 
+  /// Files of plan: a trace, and the folder to save in.
+  void add_plan_files() {
+    CLI::App* plan_command = app.get_subcommand(napkin::plan_keys().name);
+    plan_command
+        ->add_option(
+            "--trace", plans.trace,
+            "file of recorded requests: the first rows are simulated with it; its means are "
+            "the load where no other is given")
+        ->type_name("")
+        ->check(a_path());
+    plan_command
+        ->add_option(
+            "--save", plans.folder,
+            "folder for what starts each row: scripts of the engines, README.md, plan.json")
+        ->type_name("")
+        ->check(a_path());
+    plan_command
+        ->add_option("--trace-format", plans.trace_format,
+                     "format of the trace; default: by its content")
+        ->type_name("");
+  }
+  /// Options of require and thresholds.
+  void add_searches() {
+    for (const auto& [name, help] :
+         {std::pair("--itl,--tpot", "target: mean ITL, at most; of a step: its time"),
+          {"--ttft", "target: mean TTFT, at most"},
+          {"--e2e", "target: mean end-to-end latency, at most"},
+          {"--time", "target: time of a step or an operator, at most"},
+          {"--throughput", "target: output tokens/s, at least"}})
+      requiring->add_option(name, read_before, help)->type_name("");
+    for (const auto& [name, help] :
+         {std::pair("--from", "least load (default 1 request; of a rate 1/16 of it)"),
+          {"--to", "largest load (default 512 requests; of a rate 16 times it)"},
+          {"--result", "compared time (default e2e_s of a service, time_s of a step)"}})
+      thresholding->add_option(name, read_before, help)->type_name("");
+  }
   /// Throws inconsistent where an option that takes one value is given twice, in any spelling.
   void check_once(const napkin::words& said) const {
     const CLI::App* command = find_in(app, said.at(1));

@@ -307,6 +307,50 @@ std::vector<plan_file> start_of(const planned& plan, std::size_t at, pm::engine 
   return all;
 }
 
+/// Options of `serving` for the keys of a plan's request that a row does not decide, and its --set.
+std::string other_keys_of(const json& request, const query& serving) {
+  std::string s;
+  constexpr std::string_view said[] = {
+      "model",         "accelerator",  "engine",        "weight_format", "activation_format",
+      "kv_format",     "input_tokens", "output_tokens", "concurrency",   "requests_per_s",
+      "max_sequences", "chunk_tokens", "draft_length",  "mtp",           "ttft",
+      "itl",           "ttft_limit_s", "itl_limit_s"};
+  for (const auto& [name, value] : request.items()) {
+    const key* k = serving.find(name);
+    if (k == nullptr || std::find(std::begin(said), std::end(said), name) != std::end(said))
+      continue;
+    if (value.is_array()) {
+      std::string list;
+      for (const json& x : value) list += cat(list.empty() ? "" : ",", x.dump());
+      s += cat(" ", option_of(k->name), " ", shell_word(list));
+    } else {
+      s += cat(" ", option_of(k->name), " ",
+               shell_word(value.is_string() ? value.get<std::string>() : value.dump()));
+    }
+  }
+  if (request.contains("set")) {
+    for (const auto& [fact, value] : request["set"].items())
+      s += cat(
+          " --set ",
+          shell_word(cat(fact, "=", value.is_string() ? value.get<std::string>() : value.dump())));
+  }
+  return s;
+}
+
+/// The accelerator of a row as the request names it: a file, or its key.
+std::string accelerator_of(const planned& plan, const pm::plan_point& p, const json& request) {
+  const bool named = request.at("accelerator").is_string() &&
+                     std::ranges::any_of(plan.accelerators, [&](const auto& given) {
+                       return given->name == p.accelerator;
+                     });
+  if (named) {
+    for (const auto name : split(request.at("accelerator").get_ref<const std::string&>(), ',')) {
+      if (is_file(name) && named_accelerator(name)->name == p.accelerator) return std::string(name);
+    }
+  }
+  return p.accelerator.c_str();
+}
+
 }  // namespace
 
 std::string serving_command_of(const planned& plan, std::size_t at, const json& request) {
@@ -330,16 +374,7 @@ std::string serving_command_of(const planned& plan, std::size_t at, const json& 
     degree("data_parallel", l.data);
   };
   add("model", request.at("model").get<std::string>());
-  add("accelerator", p.accelerator.c_str());
-  for (const auto& given : plan.accelerators) {
-    if (given->name == p.accelerator && request.at("accelerator").is_string()) {
-      for (const auto name : split(request.at("accelerator").get_ref<const std::string&>(), ',')) {
-        if (is_file(name) && named_accelerator(name)->name == p.accelerator)
-          s.replace(s.rfind(p.accelerator.c_str()), p.accelerator.view().size(),
-                    shell_word(std::string(name)));
-      }
-    }
-  }
+  add("accelerator", accelerator_of(plan, p, request));
   add("engine", pm::name_of(p.serving_engine));
   if (p.prefill) {
     add_layout("prefill_", p.prefill->layout, false);
@@ -373,29 +408,7 @@ std::string serving_command_of(const planned& plan, std::size_t at, const json& 
     const pm::speculation& x = q.speculations[*p.speculation_index];
     add_number(x.by == pm::drafter::lookup ? "draft_length" : "mtp", x.length);
   }
-  constexpr std::string_view said[] = {
-      "model",         "accelerator",  "engine",        "weight_format", "activation_format",
-      "kv_format",     "input_tokens", "output_tokens", "concurrency",   "requests_per_s",
-      "max_sequences", "chunk_tokens", "draft_length",  "mtp",           "ttft",
-      "itl",           "ttft_limit_s", "itl_limit_s"};
-  for (const auto& [name, value] : request.items()) {
-    const key* k = serving.find(name);
-    if (k == nullptr || std::find(std::begin(said), std::end(said), name) != std::end(said))
-      continue;
-    if (value.is_array()) {
-      std::string list;
-      for (const json& x : value) list += cat(list.empty() ? "" : ",", x.dump());
-      add(k->name, list);
-    } else {
-      add(k->name, value.is_string() ? value.get<std::string>() : value.dump());
-    }
-  }
-  if (request.contains("set")) {
-    for (const auto& [fact, value] : request["set"].items())
-      s += cat(
-          " --set ",
-          shell_word(cat(fact, "=", value.is_string() ? value.get<std::string>() : value.dump())));
-  }
+  s += other_keys_of(request, serving);
   s += plan.calibrations.empty() ? " --mode bound" : " --mode calibrated";
   return s + " --method closed_form";
 }

@@ -242,9 +242,9 @@ struct roofline {
     if (in.has("measured_flop_per_s"))
       note_measurement(out, "measured kernel", intensity, in.plain("measured_flop_per_s"), roof);
   }
-  static void note_measurement(outcome<double>& out, const char* name, double intensity,
+  static void note_measurement(outcome<double>& out, const char* label, double intensity,
                                double rate, double roof) {
-    out.facts["measured"] = {{"name", name},
+    out.facts["measured"] = {{"name", label},
                              {"flop_per_byte", number_json("flop_per_byte", intensity)},
                              {"flop_per_s", number_json("measured_flop_per_s", rate)},
                              {"bound_flop_per_s", number_json("flop_per_s", roof)},

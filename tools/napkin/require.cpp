@@ -153,6 +153,28 @@ bool is_idle(const std::string& fact) {
   return fact == "price" || fact == "tdp" || fact.ends_with("energy_per_byte");
 }
 
+/// What a fact must be for all targets, or how far it leads; none where it has no effect.
+std::optional<json> line_of(const similar_requests& answers, const json& of,
+                            const std::vector<wanted>& targets, const numeric_input& fact, bool met,
+                            const json& now) {
+  const fact_search search(answers, of, targets, fact);
+  const bool up = met == falls(fact.name);  // better where a target is missed, else worse
+  const auto factor = search.change(up, !met);
+  json line = {{"fact", fact.name}, {"now", fact_value(fact, fact.value)}};
+  if (!factor) {
+    const double most = search.best(up);
+    const json there = results_at(search, targets, most);
+    if (has_no_effect(now, there)) return {};
+    line["needed"] = nullptr;
+    line["at_most"] = {{"factor", number_json("factor", most)}, {"results", there}};
+  } else {
+    line["needed"] = fact_value(fact, search.value_at(*factor));
+    line["factor"] = number_json("factor", search.value_at(*factor) / fact.value);
+    line["results"] = results_at(search, targets, *factor);
+  }
+  return line;
+}
+
 }  // namespace
 
 json require_json(const json& object, const given_profile* profile) {
@@ -191,25 +213,11 @@ json require_json(const json& object, const given_profile* profile) {
   std::vector<json> lines;
   for (const numeric_input& fact : facts) {
     if (is_idle(fact.name) || !(fact.value > 0.0)) continue;
-    const fact_search search(answers, of, targets, fact);
-    const bool up = met == falls(fact.name);  // better where a target is missed, else worse
-    const auto factor = search.change(up, !met);
-    json line = {{"fact", fact.name}, {"now", fact_value(fact, fact.value)}};
-    if (!factor) {
-      const double most = search.best(up);
-      const json there = results_at(search, targets, most);
-      if (has_no_effect(now, there)) {
-        out["no_effect"].push_back(fact.name);
-        continue;
-      }
-      line["needed"] = nullptr;
-      line["at_most"] = {{"factor", number_json("factor", most)}, {"results", there}};
+    if (auto line = line_of(answers, of, targets, fact, met, now)) {
+      lines.push_back(std::move(*line));
     } else {
-      line["needed"] = fact_value(fact, search.value_at(*factor));
-      line["factor"] = number_json("factor", search.value_at(*factor) / fact.value);
-      line["results"] = results_at(search, targets, *factor);
+      out["no_effect"].push_back(fact.name);
     }
-    lines.push_back(std::move(line));
   }
   const auto effort = [](const json& l) {
     return l.contains("factor") ? std::fabs(std::log(l["factor"].get<double>())) : 1e9;

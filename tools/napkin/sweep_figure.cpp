@@ -23,8 +23,8 @@ std::vector<std::string> drawn_columns(const sweep_table& t) {
   }
   throw error(
       error_code::inconsistent,
-      "plot is given, and no column of the sweep is a number; allowed: a query whose result "
-      "is one");
+      "plot is given, and no column of the sweep is a number; allowed: a query with a number in "
+      "its result");
 }
 
 std::string cell_text(const cell& c) {

@@ -368,8 +368,8 @@ std::string thresholds_text(const json& found) {
     std::string name =
         cat(t["a"]["label"].get<std::string>(), " / ", t["b"]["label"].get<std::string>());
     for (const auto& [load, p] : points) {
-      const auto time = [&p](const char* side) {
-        return p[side].is_null() ? std::optional<double>() : p[side].get<double>();
+      const auto time = [&point = p](const char* side) {
+        return point[side].is_null() ? std::optional<double>() : point[side].get<double>();
       };
       const winner best = winner_of(time("a"), time("b"));
       rows.push_back({name, load_number(p["load"]), value_text(key, p["a"]),

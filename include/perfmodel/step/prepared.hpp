@@ -10,9 +10,9 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Engine steps of one deployment under one policy. It owns copies of both, checks them once, and
-/// keeps the times of operators and collectives that a later step needs again: two to three times as
-/// fast as step(). Use one object per thread.
+/// Engine steps of one deployment under one policy. It owns both, checks them once, and keeps the
+/// times of operators and collectives that a later step needs again: 2 to 3 times as fast as
+/// step(). Use one object per thread.
 template <Scalar T, class Policy>
 class prepared_deployment {
  public:
