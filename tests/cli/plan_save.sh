@@ -6,7 +6,8 @@
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 
-# Flags of vLLM at 017e9f444, SGLang at 8905cbd42, TensorRT-LLM at 00209af, as read in their command lines.
+# Flags of vLLM at 017e9f444, SGLang at 8905cbd42, TensorRT-LLM at 00209af. Those of drafts, routers, proxies and of
+# steps without CUDA graphs were not all read in the engines' sources.
 known_vllm=' --tensor-parallel-size --pipeline-parallel-size --data-parallel-size --enable-expert-parallel --max-num-seqs
   --max-num-batched-tokens --gpu-memory-utilization --max-model-len --kv-cache-dtype --quantization --speculative-config
   --enforce-eager --kv-transfer-config --host --port --prefiller-hosts --prefiller-ports --decoder-hosts --decoder-ports '
