@@ -201,7 +201,7 @@ refuses 'one of them' sweep "${gemm[@]}" --m 4 --over m=1,2
 refuses 'one of them' sweep "${gemm[@]}" --m 4 --set dram.bandwidth=1TB/s --over dram.bandwidth=1TB/s,2TB/s
 refuses 'points; allowed' sweep gemm --accelerator h100_sxm --over m=1..1e6:1000000 --over n=1..1e6:1000000 --over k=1,2
 refuses '10000000 rows' sweep gemm --accelerator h100_sxm --over m=1..1e6:1000000 --over n=1..10:10 --k 64
-refuses 'is missing' sweep gemm --accelerator h100_sxm --over m=1,2
+refuses 'n, k are missing' sweep gemm --accelerator h100_sxm --over m=1,2
 refuses 'did you mean' sweep gem --over m=1
 refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --best tim_s
 refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --pareto time_s,costs

@@ -26,7 +26,7 @@ stated=$("$napkin" "${run[@]}" --input_tokens 331.8 --input_cv 1.595 --output_to
 for key in ttft_s itl_s output_tokens_per_s; do
   near "$key of a run of a workload" "$(number "$named" $key)" "$(number "$stated" $key)" 1e-9
 done
-refuses 'input_tokens is missing' "${service[@]}" --workload random
+refuses 'input_tokens, output_tokens are missing' "${service[@]}" --workload random
 refuses 'workload is "shareGPT5"; allowed: random' "${service[@]}" --workload shareGPT5
 "$napkin" "${service[@]}" --workload sharegpt | grep -q 'ShareGPT_V3' || fail 'the source of a workload is not said'
 "$napkin" plan --model llama_3_1_8b --gpu h100_sxm --concurrency 32 --workload azure_code |
