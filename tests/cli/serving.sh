@@ -140,6 +140,8 @@ less 'requests held back' ttft_s "$steady" "$(answer --concurrency 64 --held_ite
 
 # The largest rate within limits: goodput is nine tenths there, and fewer just above. Without limits none is said.
 [[ $steady != *largest_rate* ]] || fail 'a largest rate without limits'
+[[ $(answer --requests_per_s 1 --ttft_limit_s 0.5 --method simulation) == *'"largest_rate_method":"closed_form"'* ]] ||
+  fail 'a largest rate beside a simulation does not say that it is of the closed form'
 limits=(--ttft_limit_s 0.5 --itl_limit_s 0.1)
 rate=$(number "$(answer --requests_per_s 1 "${limits[@]}")" largest_rate_requests_per_s)
 same 'at the largest rate' '(goodput_requests_per_s / requests_per_s >= 0.8999)' 1 0 "$(answer --requests_per_s "$rate" "${limits[@]}")"
