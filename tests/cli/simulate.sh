@@ -133,7 +133,7 @@ relation 'tokens of the timeline' 'a / b' 1 1e-3 \
 if command -v python3 >/dev/null; then
   python3 -c 'import sys, xml.dom.minidom as m; m.parse(sys.argv[1])' "$work/p.svg" || fail 'the plot is no XML'
 fi
-[[ $(grep -c '<g>' "$work/p.svg") -eq 6 && $(tail -n 1 "$work/p.svg") == '</svg>' ]] || fail 'the plot has not six panels'
+[[ $(grep -c 'font-size="13" font-weight="600"' "$work/p.svg") -eq 6 && $(tail -n 1 "$work/p.svg") == '</svg>' ]] || fail 'the plot has not six panels'
 ! grep -qiE 'nan|inf[^o]' "$work/p.svg" || fail 'the plot has coordinates that are no numbers'
 
 # Traces: recorded arrivals and lengths, with their latencies.

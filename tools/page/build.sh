@@ -34,7 +34,7 @@ if [[ ! -e $out/perfmodel_module.wasm || -n $newest ]]; then
   echo 'page: compiling the engine to WebAssembly: two minutes of one core' >&2
   for file in "$root"/tools/napkin/*.cpp "$here"/*.cpp; do
     case ${file##*/} in
-      main.cpp | calibrate.cpp | calibrate_service.cpp) ;;
+      main.cpp | calibrate.cpp | calibrate_service.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | engine_commands.cpp) ;;
       *) echo "#include \"$file\"" ;;
     esac
   done >"$work/engine.cpp"
