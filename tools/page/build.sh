@@ -32,7 +32,7 @@ newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
 if [[ ! -e $out/perfmodel_module.wasm || -n $newest ]]; then
   echo 'page: compiling the engine to WebAssembly: two minutes of one core' >&2
-  for file in "$root"/tools/napkin/*.cpp "$here"/*.cpp; do
+  for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/*.cpp; do
     case ${file##*/} in
       main.cpp | calibrate.cpp | calibrate_service.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | engine_commands.cpp) ;;
       *) echo "#include \"$file\"" ;;
