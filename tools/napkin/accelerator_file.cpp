@@ -288,20 +288,6 @@ found_accelerator changed_accelerator(const found_accelerator& a, const json* se
   return {copy, &copy->spec};
 }
 
-bool is_time_fact(std::string_view name) {
-  bool found = false;
-  auto each = [&](const pm::field_path& at, const pm::field&, const auto& value) {
-    if constexpr (requires { value.quantity(); }) {
-      using quantity = typename std::remove_cvref_t<decltype(value)>::quantity_type;
-      constexpr bool time = pm::exponents_of<quantity>() == pm::exponents_of<pm::duration<>>();
-      found = found || (time && at.is(name));
-    }
-  };
-  const pm::accelerator nothing;
-  each_value({}, each, nothing);
-  return found;
-}
-
 fact_description describe_fact(std::string_view name) {
   fact_description found;
   auto each = [&](const pm::field_path& at, const pm::field&, const auto& value) {
@@ -318,6 +304,9 @@ fact_description describe_fact(std::string_view name) {
   const pm::accelerator nothing;
   each_value({}, each, nothing);
   return found;
+}
+bool is_time_fact(std::string_view name) {
+  return describe_fact(name).unit == pm::exponents_of<pm::duration<>>();
 }
 std::vector<std::string> fact_names() {
   return all_paths(false);

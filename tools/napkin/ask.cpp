@@ -77,8 +77,8 @@ json evaluated(std::string_view line, json& object, const ask_context& context) 
     keep_digits(object, line);
     return audit_json(object, context.profile, context.before);
   }
-  if (asks_sensitivity(object)) return sensitivity_json(object, context.profile);
   const std::string_view asked = name_in(object);
+  if (asked == "sensitivity") return sensitivity_json(object, context.profile);
   if (asked == "require") return require_json(object, context.profile);
   if (asked == "thresholds") return thresholds_json(object, context.profile);
   if (asked == plan_keys().name) return plan_answer(object, context.profile);

@@ -4,9 +4,11 @@
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/step/memory.hpp>
+#include <perfmodel/step/step.hpp>
 
 #include "inputs.hpp"
 #include "outcome.hpp"
+#include "policies.hpp"
 
 namespace napkin {
 
@@ -166,6 +168,16 @@ perfmodel::basic_deployment<T> step_deployment_of(inputs<T>& in) {
     refuse("prefill_tokens is 0; allowed: 0, or a step with prefill");
   d.encoder_rows = in.number("image_patches") / in.number("prefill_tokens");
   return d;
+}
+/// The bound or the prediction of a step.
+template <perfmodel::Scalar T, class Mode>
+perfmodel::basic_estimate<T> step_in(const Mode& mode, const perfmodel::basic_deployment<T>& d,
+                                     const perfmodel::basic_iteration<T>& i) {
+  if constexpr (std::same_as<Mode, bound_mode>) {
+    return perfmodel::step_bound(d, i);
+  } else {
+    return perfmodel::step(d, i, mode);
+  }
 }
 
 /// "fp4 in groups of 32".

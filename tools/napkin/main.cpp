@@ -286,11 +286,8 @@ class sensitivity_command {
   bool chosen() const { return of_.chosen(); }
   void run() const {
     of_.refuse_rows();
-    json object = {{"query", "sensitivity"}, {"of", of_.request()}};
-    if (object["of"].contains("id")) {
-      object["id"] = object["of"]["id"];
-      object["of"].erase("id");
-    }
+    json object = {{"query", "sensitivity"}};
+    napkin::put_request(object, of_.request());
     if (!key_.empty()) object["key"] = key_;
     for (const auto& x : crossover_) napkin::add_range(object["crossover"], "crossover", x);
     for (const auto& x : against_) napkin::add_other(object["against"], of_.asked(), x);

@@ -1,6 +1,7 @@
 // Request lengths of published workloads, by name.
 #pragma once
 
+#include <algorithm>
 #include <string_view>
 #include <vector>
 
@@ -34,6 +35,10 @@ inline constexpr published_workload published_workloads[] = {
     {"arxiv_summarization", 2565.3, 0.374, 305.3, 1.866,
      "Vidur's arXiv summarization trace, first 5000"}};
 
+/// The workload of a name in names_of_workloads().
+inline const published_workload& find_workload(std::string_view name) {
+  return *std::ranges::find(published_workloads, name, &published_workload::name);
+}
 inline std::vector<std::string_view> names_of_workloads() {
   std::vector<std::string_view> names;
   for (const published_workload& w : published_workloads) names.emplace_back(w.name);

@@ -92,6 +92,13 @@ json with_key_names(json object) {
   if (asked != nullptr) return with_names(*asked, object);
   return object;
 }
+void put_request(json& object, json request) {
+  if (const auto id = request.find("id"); id != request.end()) {
+    object["id"] = *id;
+    request.erase(id);
+  }
+  object["of"] = std::move(request);
+}
 
 const query& find_query(std::string_view name) {
   std::vector<std::string_view> names;

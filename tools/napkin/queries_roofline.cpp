@@ -126,13 +126,7 @@ struct roofline {
     pm::basic_deployment<T> d = deployment_of(in);
     d.serving_engine = *pm::find_engine(in.text("engine"));
     const pm::basic_iteration<T> i = iteration_of(in);
-    const auto e = [&] {
-      if constexpr (std::same_as<Mode, bound_mode>) {
-        return pm::step_bound(d, i);
-      } else {
-        return pm::step(d, i, mode);
-      }
-    }();
+    const pm::basic_estimate<T> e = step_in(mode, d, i);
     out.add("time_s", "time of the step", e.time);
     out.explain(e);
     if constexpr (std::same_as<T, double>) {

@@ -280,9 +280,7 @@ struct serving {
   template <pm::Scalar T>
   static void note_workload(outcome<T>& out, const inputs<T>& in) {
     if (!in.has("workload")) return;
-    const auto* const w =
-        std::ranges::find(published_workloads, in.text("workload"), &published_workload::name);
-    out.notes.push_back({"workload", w->source});
+    out.notes.push_back({"workload", find_workload(in.text("workload")).source});
   }
 
   template <pm::Scalar T>

@@ -42,13 +42,7 @@ struct step {
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     const pm::basic_deployment<T> d = step_deployment_of(in);
     const pm::basic_iteration<T> i = iteration_of(in);
-    const auto e = [&] {
-      if constexpr (std::same_as<Mode, bound_mode>) {
-        return pm::step_bound(d, i);
-      } else {
-        return pm::step(d, i, mode);
-      }
-    }();
+    const pm::basic_estimate<T> e = step_in(mode, d, i);
     outcome<T> out;
     out.add("time_s", "time", e.time);
     out.explain(e);
@@ -117,9 +111,6 @@ prepared_step::prepared_step(json object)
   deployment_ = step_deployment_of(in);
   iteration_ = iteration_of(in);
   image_patches_ = in.plain("image_patches");
-  if (image_patches_ > 0.0 && !deployment_.model.encoder)
-    throw error(error_code::inconsistent, cat("image_patches is ", image_patches_,
-                                              ", and the model has no image encoder; allowed: 0"));
   const auto c = calibration_of_request(request_.asked(), request_, mode_in(object_));
   if (c) calibration_ = calibration_over(*c, in);
 }

@@ -43,6 +43,8 @@ struct query {
 /// The request with the names of its keys in place of other spellings; `of`, `against` and
 /// `conditions` too. Throws inconsistent where one key has two spellings.
 json with_key_names(json object);
+/// Puts a request into an object that asks about it: as `of`, and its id as that of the object.
+void put_request(json& object, json request);
 
 /// The steps behind all results, each once.
 perfmodel::derivation derivation_of(const outcome<perfmodel::traced>& answer);

@@ -340,8 +340,7 @@ request::request(const query& asked, const json& object, const given_profile* pr
 
 void request::take_workload() {
   if (asked_.find("workload") == nullptr || !has("workload")) return;
-  const auto* const w =
-      std::ranges::find(published_workloads, text("workload"), &published_workload::name);
+  const published_workload& w = find_workload(text("workload"));
   const auto fill = [this](const char* name, double x) {
     const key* k = asked_.find(name);
     if (k == nullptr || !(x > 0.0)) return;
@@ -350,10 +349,10 @@ void request::take_workload() {
     slot.present = true;
     slot.number = x;
   };
-  fill("input_tokens", w->input_tokens);
-  fill("input_cv", w->input_cv);
-  fill("output_tokens", w->output_tokens);
-  fill("output_cv", w->output_cv);
+  fill("input_tokens", w.input_tokens);
+  fill("input_cv", w.input_cv);
+  fill("output_tokens", w.output_tokens);
+  fill("output_cv", w.output_cv);
 }
 
 const perfmodel::accelerator& request::accelerator() const {

@@ -331,11 +331,7 @@ require_line require_from_command_line(const std::vector<std::string>& words) {
       throw error(error_code::inconsistent, cat("two targets of ", key, "; allowed: one"));
     out.object["targets"][key] = std::move(value);
   }
-  if (said.request.contains("id")) {
-    out.object["id"] = said.request["id"];
-    said.request.erase("id");
-  }
-  out.object["of"] = std::move(said.request);
+  put_request(out.object, std::move(said.request));
   return out;
 }
 

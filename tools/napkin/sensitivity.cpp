@@ -436,10 +436,6 @@ std::string elasticities_table(const json& lines) {
 
 }  // namespace
 
-bool asks_sensitivity(const json& object) {
-  return object.is_object() && object.contains("query") && object["query"] == "sensitivity";
-}
-
 json sensitivity_json(const json& object, const given_profile* profile) {
   check_keys(object);
   const json& of = object["of"];

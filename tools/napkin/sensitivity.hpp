@@ -8,9 +8,6 @@
 
 namespace napkin {
 
-/// Whether a line of a batch is a sensitivity request.
-bool asks_sensitivity(const json& object);
-
 /// Evaluates {"query":"sensitivity", "of":{a request}}: elasticities of its result (of `key`, by
 /// default its time) in every fact of the accelerator and every number of the request, largest
 /// first. With `crossover`, {"batch":[1,512]}, also the values where the limiter changes, or with

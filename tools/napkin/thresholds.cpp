@@ -392,11 +392,7 @@ thresholds_line thresholds_from_command_line(const std::vector<std::string>& wor
     out.object[end] = from_command_line(&k, said.own[end], cat("--", end));
   }
   if (said.own.count("result") > 0) out.object["key"] = said.own["result"];
-  if (said.request.contains("id")) {
-    out.object["id"] = said.request["id"];
-    said.request.erase("id");
-  }
-  out.object["of"] = std::move(said.request);
+  put_request(out.object, std::move(said.request));
   return out;
 }
 
