@@ -82,7 +82,8 @@ std::vector<key> reservation_keys() {
           .optional(),
       count("max_sequences",
             "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
-            "(except SGLang); default: the engine's, for the reservation only")
+            "(except SGLang); default: the engine's, for the reservation only",
+            1.0, 1e9)
           .optional()};
 }
 
@@ -259,7 +260,8 @@ std::vector<key> load_keys() {
           .optional(),
       count("chunk_tokens",
             "token budget of an engine step (max_num_batched_tokens, chunked prefill); default: "
-            "the engine's; roofline bounds: whole prompts")
+            "the engine's; roofline bounds: whole prompts",
+            1.0, 1e9)
           .optional(),
       word("scheduler",
            "scheduling policy; default: the engine's (SGLang: prefill_first, others: mixed_chunks)",

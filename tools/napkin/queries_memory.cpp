@@ -51,7 +51,8 @@ struct kv_capacity {
     for (key& r : reservation_keys()) k.push_back(std::move(r));
     for (key& o : memory_option_keys()) k.push_back(std::move(o));
     k.push_back(
-        count("chunk_tokens", "token budget of an engine step; default: the engine's").optional());
+        count("chunk_tokens", "token budget of an engine step; default: the engine's", 1.0, 1e9)
+            .optional());
     k.push_back(engine_key());
     k.push_back(draft_key("mtp", "draft tokens per step from the model's own heads"));
     k.push_back(draft_key("draft_length", "draft tokens per step, of n-grams or of draft_model"));

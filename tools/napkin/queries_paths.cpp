@@ -94,7 +94,7 @@ struct padded_gemm : law_query {
     return {accelerator_key(),
             count("m", "rows of the result"),
             count("n", "columns of the result"),
-            count("k", "inner dimension, the row length in memory"),
+            count("k", "inner dimension, the row length in memory", 1.0, 1e9),
             format_key("format", "operand format").otherwise("bf16"),
             count("tile_m", "rows of a tile; a TPU's array has 128 x 128").otherwise("128"),
             count("tile_n", "columns of a tile").otherwise("128"),

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "io/amount.hpp"
@@ -364,6 +365,16 @@ const value& request::at(std::string_view name) const {
   const key* k = asked_.find(name);
   if (k == nullptr) throw std::logic_error("no key " + std::string(name) + " in " + asked_.name);
   return values_[static_cast<std::size_t>(k - asked_.keys.data())];
+}
+
+int request::whole(std::string_view name) const {
+  const double x = at(name).number;
+  constexpr int most = std::numeric_limits<int>::max();
+  if (!(x <= most)) {
+    throw error(error_code::out_of_range, cat(name, " is ", perfmodel::detail::significant(x, 6),
+                                              "; allowed: at most ", most));
+  }
+  return static_cast<int>(x);
 }
 
 json from_command_line(const key* declared, const std::string& text, std::string_view spelled) {

@@ -45,7 +45,8 @@ class request {
   }
   bool has(std::string_view name) const { return at(name).present; }
   double number(std::string_view name) const { return at(name).number; }
-  int whole(std::string_view name) const { return static_cast<int>(at(name).number); }
+  /// Throws out_of_range above what an int holds.
+  int whole(std::string_view name) const;
   bool flag(std::string_view name) const { return at(name).flag; }
   std::string_view text(std::string_view name) const { return at(name).text; }
   const value& at(std::string_view name) const;
