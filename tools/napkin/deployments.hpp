@@ -1,6 +1,8 @@
 // Deployments, loads and prefixes of a request.
 #pragma once
 
+#include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/hardware/catalog/networks.hpp>
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/step/memory.hpp>
@@ -131,6 +133,63 @@ void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b
   out.add("runtime_bytes", "runtime reserve, per GPU", b.runtime);
 }
 
+/// Network of the accelerator's usual node; none where none is known.
+inline std::optional<perfmodel::interconnect> usual_network(const perfmodel::label& accelerator) {
+  for (const auto& e : perfmodel::catalog::accelerators) {
+    if (e.spec->name == accelerator) return perfmodel::catalog::network_of(e.key);
+  }
+  return std::nullopt;
+}
+/// Network of a replica on several nodes: given, or where a stage has more ranks than the fabric
+/// joins the usual one. Throws inconsistent where it is given for one node.
+template <perfmodel::Scalar T>
+std::optional<perfmodel::basic_interconnect<T>> network_of(
+    inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
+  const int node = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  const bool given = states(in, "network_bytes_per_s");
+  if (given && d.layout.ranks() <= node) {
+    throw perfmodel::error(
+        perfmodel::error_code::inconsistent,
+        cat("network_bytes_per_s is ", in.plain("network_bytes_per_s"), " and one node holds the ",
+            d.layout.ranks(), " GPUs of a replica; allowed: more than ", node, " GPUs"));
+  }
+  perfmodel::basic_interconnect<T> n;
+  n.kind = perfmodel::link_kind::infiniband;
+  if (given) {
+    n.bandwidth = in.template amount<perfmodel::bandwidth<T>>("network_bytes_per_s");
+    return n;
+  }
+  if (d.layout.stage_ranks() <= node) return std::nullopt;
+  const auto usual = usual_network(d.device.name);
+  if (!usual) return std::nullopt;
+  n.bandwidth = perfmodel::lift<T>(usual->bandwidth.quantity());
+  return n;
+}
+/// Says which network was taken where the request states none.
+template <perfmodel::Scalar T>
+void note_network(outcome<T>& out, const inputs<T>& in) {
+  if (states(in, "network_bytes_per_s")) return;
+  const perfmodel::accelerator& a = in.all().accelerator();
+  const int node = a.fabric.exists() ? a.fabric.ranks : 1;
+  for (const char* pool : {"", "prefill_", "decode_"}) {
+    const auto degree = [&](const char* name) {
+      const std::string key = cat(pool, name);
+      return in.asked().find(key) != nullptr && in.has(key) ? in.all().whole(key) : 1;
+    };
+    const int tensor = degree("tensor_parallel");
+    const int groups = degree("expert_parallel") > tensor ? degree("data_parallel") : 1;
+    const auto usual = tensor * groups > node ? usual_network(a.name) : std::nullopt;
+    if (!usual) continue;
+    const double rate = usual->bandwidth.quantity().value();
+    out.notes.push_back(
+        {"network between nodes", cat(perfmodel::detail::significant(rate / 1e9, 4),
+                                      " GB/s of each GPU: ", usual->bandwidth.from().text,
+                                      "; network_bytes_per_s states another")});
+    out.facts["network_bytes_per_s"] = rate;
+    return;
+  }
+}
+
 /// Throws impossible_layout where a degree does not fit the model.
 template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
@@ -141,6 +200,7 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
   d.layout = layout;
   require_layout(d.layout, sharded_dims_of(d.model));
   in.state_formats(d);
+  if (in.asked().find("network_bytes_per_s") != nullptr) d.network = network_of(in, d);
   return d;
 }
 /// `data` is the number of data-parallel attention groups of a replica.
@@ -201,6 +261,7 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   if (in.all().scalars_only()) return;
+  if (in.asked().find("network_bytes_per_s") != nullptr) note_network(out, in);
   const perfmodel::engine_formats f = in.formats();
   const perfmodel::weight_storage& w = f.weights;
   const bool routed = experts_of(find_model(in.text("model")).model).has_value();

@@ -173,6 +173,12 @@ std::vector<key> engine_option_keys() {
                   .otherwise("true"));
   k.push_back(step_time.optional());
   k.push_back(sequence_time.optional());
+  k.push_back(positive("network_bytes_per_s",
+                       "one-way network bandwidth of each GPU, for a replica on several nodes; "
+                       "default: the adapters of the GPU's usual node",
+                       1e18)
+                  .optional());
+  k.back().unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
   return k;
 }
 

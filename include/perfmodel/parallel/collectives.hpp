@@ -249,6 +249,7 @@ template <Scalar T, class Cost>
 class collective_memo {
  public:
   constexpr explicit collective_memo(const Cost& cost) : cost_(cost) {}
+  constexpr const Cost& cost() const { return cost_; }
 
   constexpr duration<T> time(const basic_interconnect<T>& fabric, const basic_collective<T>& c) {
     if constexpr (std::is_floating_point_v<T> && HasCostPieces<Cost, T>) {

@@ -1,8 +1,10 @@
 // Communication of an engine step between the ranks of a deployment.
 #pragma once
 
+#include <algorithm>
 #include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/parallel/expert.hpp>
+#include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/parallel/pipeline.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
@@ -23,6 +25,21 @@ constexpr T ranks_reached(const parallel_layout& l, const T& top_k) {
   return scalar_max(T(1.0), ranks * (1.0 - pow(T(1.0 - 1.0 / l.expert), top_k)));
 }
 
+/// Time of a collective among the ranks of a stage: on the fabric, or on the fabric and the network
+/// where the ranks are on several nodes. NCCL runs it then: the engines' own kernels do not leave a
+/// node (vLLM, custom_all_reduce.py).
+template <Scalar T, class Cost>
+constexpr duration<T> time_in_stage(const basic_deployment<T>& d, basic_collective<T> c,
+                                    collective_memo<T, Cost>& links) {
+  const basic_interconnect<T>& fabric = d.device.fabric;
+  const int inside = fabric.exists() ? fabric.ranks : 1;
+  if (!d.network || c.ranks <= inside || c.ranks % inside != 0) return links.time(fabric, c);
+  c.implementation = collective_implementation::nccl;
+  basic_hierarchy<T> h{fabric, *d.network, inside};
+  h.between.ranks = c.ranks;
+  return hierarchical_time(h, c, links.cost(), links.cost()).time;
+}
+
 /// Time of `sums` all-reduces of `rows` token rows: one after each token mixer (attention or
 /// recurrence) and each feed-forward. Expert-parallel layers dispatch and combine instead.
 template <Scalar T, class Cost>
@@ -33,7 +50,7 @@ constexpr duration<T> all_reduces(const basic_deployment<T>& d, number_format re
   x.tokens = rows;
   x.hidden = d.model.hidden;
   x.format = residual;
-  return named("all-reduces", sums * links.time(d.device.fabric, summed_activations(x)));
+  return named("all-reduces", sums * time_in_stage(d, summed_activations(x), links));
 }
 
 /// Time of the all-gather of `rows` rows of logits among the tensor-parallel ranks.
@@ -44,7 +61,7 @@ constexpr duration<T> logits_all_gather(const basic_deployment<T>& d, number_for
   c.operation = collective_op::all_gather;
   c.ranks = d.layout.tensor;
   c.message = message_bytes<T>(rows * d.model.vocabulary * bytes_of(residual));
-  return named("logits", links.time(d.device.fabric, c));
+  return named("logits", time_in_stage(d, c, links));
 }
 
 /// Time to send tokens to the ranks of their experts (dispatch) and the results back (combine), in
@@ -61,23 +78,31 @@ constexpr duration<T> dispatch_and_combine(const basic_deployment<T>& d, const e
   x.dispatch = wider(f.experts.format, f.weights.experts.format);
   x.combine = at_least_16_bits(f.linear.format);
   const auto exchange = [&](number_format format) {
-    return links.time(d.device.fabric, exchange_tokens(x, format));
+    return time_in_stage(d, exchange_tokens(x, format), links);
   };
   return named("dispatch and combine", layers * (named("dispatch", exchange(x.dispatch)) +
                                                  named("combine", exchange(x.combine))));
 }
 
-/// Transfers between pipeline stages. They use the fabric if it connects all ranks of the replica,
-/// else the host link.
+/// Transfers between pipeline stages. They use the fabric if it connects all ranks of the replica.
+/// Else those from node to node use the network, and where none is stated all use the host link.
 template <Scalar T, class Cost>
 constexpr duration<T> stage_transfers(const basic_deployment<T>& d, number_format residual,
                                       const T& rows, collective_memo<T, Cost>& links) {
   const parallel_layout& l = d.layout;
-  const basic_interconnect<T>& between =
-      d.device.fabric.ranks >= l.ranks() ? d.device.fabric : d.device.host;
   basic_collective<T> hop = stage_transfer(T(1.0), rows, d.model.hidden, residual);
   hop.message = message_bytes<T>(hop.message.quantity() / T(l.tensor));  // each rank sends its part
-  return named("stage transfers", T(l.pipeline - 1) * links.time(between, hop));
+  const bool one_node = d.device.fabric.ranks >= l.ranks();
+  if (one_node || !d.network) {
+    const basic_interconnect<T>& between = one_node ? d.device.fabric : d.device.host;
+    return named("stage transfers", T(l.pipeline - 1) * links.time(between, hop));
+  }
+  const int stages_of_node = (std::max)(1, d.device.fabric.ranks / l.stage_ranks());
+  const int to_nodes = (l.pipeline - 1) / stages_of_node;
+  duration<T> t = T(to_nodes) * links.time(*d.network, hop);
+  if (l.pipeline - 1 > to_nodes)
+    t += T(l.pipeline - 1 - to_nodes) * links.time(d.device.fabric, hop);
+  return named("stage transfers", t);
 }
 
 /// Number of collectives that an engine step runs in all layers, without the all-gather of the
@@ -138,6 +163,7 @@ constexpr duration<T> communication_of_step(const basic_deployment<T>& d,
 
 /// Communication time of an engine step. Tensor parallelism has an all-reduce after each token
 /// mixer (attention or recurrence) and each feed-forward, and one all-gather of the logits.
+/// Stages of more ranks than the fabric joins use hierarchical_time on `d.network`.
 /// With data-parallel groups, dispatch and combine replace the all-reduce after routed experts. A
 /// pipeline adds a transfer at each stage boundary.
 /// No collective overlaps with another one or with computation. Token rows have the format

@@ -22,6 +22,8 @@ namespace perfmodel::inline v0_3 {
 /// `layout.data` is the number of data-parallel attention groups inside this replica. The number of
 /// replicas is an input of `serving` and a result of `plan`.
 /// `cpu_offload_bytes` is vLLM's --cpu-offload-gb: weights that each step reads over the host link.
+/// `network` is the link of each device to other nodes (its network adapter), for stages of more
+/// ranks than the fabric joins. Without it such a stage is infeasible.
 /// Without `cuda_graphs` (--enforce-eager) the CPU launches each kernel of a step.
 /// Absent memory settings (`utilization`, `activation_bytes`, `runtime_bytes`) are the defaults of
 /// `serving_engine`.
@@ -45,6 +47,7 @@ struct basic_deployment {
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
   T states_per_sequence = T(1.0);
   std::optional<basic_lora<T>> lora{};
+  std::optional<basic_interconnect<T>> network{};  ///< of each device to other nodes, one way
   bytes<T> cpu_offload_bytes{};  ///< weights in host memory, per device
   bool cuda_graphs = true;
   std::optional<duration<T>> step_cpu_time{};      ///< CPU time per engine step; absent: engine's
@@ -68,6 +71,7 @@ struct basic_deployment {
     f("limits", s.limits...);
     f(field::count("states_per_sequence"), s.states_per_sequence...);
     f("lora", s.lora...);
+    f("network", s.network...);
     f(field::not_negative("cpu_offload_bytes"), s.cpu_offload_bytes...);
     f("cuda_graphs", s.cuda_graphs...);
     f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
@@ -160,6 +164,7 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   if (d.runtime_bytes) not_negative("runtime_bytes", *d.runtime_bytes);
   require_valid(d.limits, "limits");
   if (d.lora) require_valid(*d.lora, "lora");
+  if (d.network) positive("network.bandwidth", d.network->bandwidth.quantity());
   not_negative("cpu_offload_bytes", d.cpu_offload_bytes);
   not_negative("encoder_rows", d.encoder_rows);
 }

@@ -191,12 +191,16 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Checks that the fabric connects all ranks of a stage, and that the ranks that share an expert
-/// divide its intermediate size.
+/// Checks that the fabric connects all ranks of a stage, or that they fill nodes which a network
+/// connects, and that the ranks that share an expert divide its intermediate size.
 template <Scalar T>
 constexpr feasibility group_fits(const basic_deployment<T>& d) {
   const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
-  if (d.layout.stage_ranks() > reach) {
+  if (d.layout.stage_ranks() > reach && d.network && d.layout.stage_ranks() % reach != 0) {
+    return infeasible("the parallel group does not fill whole nodes", "accelerators",
+                      d.layout.stage_ranks(), reach);
+  }
+  if (d.layout.stage_ranks() > reach && !d.network) {
     return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
                       d.layout.stage_ranks(), reach);
   }
