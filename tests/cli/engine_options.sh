@@ -33,6 +33,18 @@ ask step time_s "$(awk 'BEGIN { print 324 * 45e-6 + 601.4e-6 }')" 1e-6 "${decode
 near 'a stated CPU time' "$(difference "$(value time_s "${decode[@]}" --mode calibrated --step-cpu-s 5ms --sequence-cpu-s 20us)" \
   "$(value time_s "${decode[@]}" --mode calibrated)")" "$(awk 'BEGIN { print 5e-3 + 8 * 20e-6 - 601.4e-6 }')" 1e-9
 
+# Two nodes of 8 H100: 32 rows of 16 kB need S / 400e9 s of 50 GB/s adapters in each of 160 all-reduces, and 32 rows
+# of logits 7/8 S / 450e9 s on NVLink. The adapters' usual rate is named, and the network where none is needed refused.
+nodes=(step --model llama_3_70b --gpu h100_sxm --tensor-parallel 16 --batch 32 --context 1024 --mode bound)
+near 'links of two nodes' "$("$napkin" "${nodes[@]}" --json | sed 's/.*"communication":\([0-9.e-]*\).*/\1/')" \
+  "$(awk 'BEGIN { print 160 * 32 * 16384 / 400e9 + 7 / 8 * 32 * 256512 / 450e9 }')" 1e-9
+[[ $("$napkin" "${nodes[@]}") == *'50 GB/s of each GPU: 8 ConnectX-7'* ]] || fail 'the network is not named'
+[[ $("$napkin" "${nodes[@]}" --network-bytes-per-s 25GB/s) != *ConnectX-7* ]] || fail 'a given network has a source'
+refuses 'network_bytes_per_s is 50000000000 and one node holds the 8 GPUs' step --model llama_3_70b --gpu h100_sxm \
+  --tensor-parallel 8 --batch 32 --context 1024 --network-bytes-per-s 50GB/s
+[[ $("$napkin" step --model llama_3_70b --gpu rtx_4090 --tensor-parallel 16 --batch 1 --context 10) == \
+  'Infeasible: the parallel group has more ranks than the fabric joins'* ]] || fail 'a board has a network'
+
 # Gemma 4 has an encoder of 572.8e6 parameters and 280 tokens an image.
 service=(serving --model gemma_4_26b_a4b --gpu h100_sxm --engine vllm --mode bound --input-tokens 1000 --output-tokens 100 --concurrency 1)
 seen=$(value ttft_s "${service[@]}" --images 2)

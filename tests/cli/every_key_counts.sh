@@ -67,6 +67,7 @@ lora_rank 16
 lora_adapters 4
 lora_active 2
 cpu_offload_bytes 4e9
+network_bytes_per_s 2e10
 cuda_graphs false
 step_cpu_s 0.007
 sequence_cpu_s 0.00001
