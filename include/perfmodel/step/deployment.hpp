@@ -47,8 +47,8 @@ struct basic_deployment {
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
   T states_per_sequence = T(1.0);
   std::optional<basic_lora<T>> lora{};
-  std::optional<basic_interconnect<T>> network{};  ///< of each device to other nodes, one way
-  bytes<T> cpu_offload_bytes{};  ///< weights in host memory, per device
+  std::optional<basic_interconnect<T>> network{};  ///< link of a device to other nodes, one way
+  bytes<T> cpu_offload_bytes{};                    ///< weights in host memory, per device
   bool cuda_graphs = true;
   std::optional<duration<T>> step_cpu_time{};      ///< CPU time per engine step; absent: engine's
   std::optional<duration<T>> sequence_cpu_time{};  ///< more of it per decoding sequence
