@@ -9,7 +9,8 @@ words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '
 # Under headings, each command in one line; the tools are no queries, and plan has a page of its own.
 help=$("$napkin" --help)
 queries=$(awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Tools:" && $0 != "Examples:" } on && /^  / { print $1 }' <<<"$help" | grep -vx plan)
-[[ $(words '## Queries' '<!--' | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
+laws=$(sed -nE '/^## Laws/,/^## Exit/s/^- `([a-z0-9_]+)`.*/\1/p' "$page")
+[[ $( (words '## Queries' '<!--' && echo "$laws") | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
   fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
 [[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools: Examples:' ]] ||
   fail "the headings of --help: $help"
