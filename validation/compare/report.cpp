@@ -125,7 +125,8 @@ constexpr const char* published_head =
     "Measurement noise is near 5 % for GEMMs, 10 % for collectives and 15 % for services.\n"
     "Runs of one GEMM by two engines differ by a median of 4 to 7 %.\n\n"
     "Held-out errors are on the pages of [GEMMs](../../docs/laws/calibrated_gemm.md),\n"
-    "[attention](../../docs/laws/calibrated_attention.md), [experts](../../docs/laws/calibrated_moe.md) and\n"
+    "[attention](../../docs/laws/calibrated_attention.md), "
+    "[experts](../../docs/laws/calibrated_moe.md) and\n"
     "[collectives](../../docs/laws/calibrated_collectives.md).\n\n";
 
 /// Rows below their bounds, in a sentence.
