@@ -15,6 +15,11 @@ laws=$(sed -nE '/^## Laws/,/^## Exit/s/^- `([a-z0-9_]+)`.*/\1/p' "$page")
 [[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools: Examples:' ]] ||
   fail "the headings of --help: $help"
 [[ $(awk 'length > 100' <<<"$help") == '' ]] || fail "--help has lines of more than 100 characters"
+first=$("$napkin")
+for name in plan serving simulate model step gemm diagnose sweep thresholds require explain; do
+  grep -q "^  $name  " <<<"$first" || fail "the first page lacks $name"
+done
+[[ $(wc -l <<<"$first") -le 24 && -z $(awk 'length > 100' <<<"$first") ]] || fail "the first page: $first"
 for outer in explain sensitivity; do
   [[ $("$napkin" $outer --help | wc -l) -le 8 ]] || fail "$outer --help repeats what --help has"
   "$napkin" $outer gemm --help | grep -q -e --format || fail "$outer gemm --help has no keys"
