@@ -16,7 +16,9 @@ draw audit gemm --gpu h100_sxm --m 4096 --n 4096 --k 4096 --measured 120us
 draw calibrated_amd roofline --model qwen_3_32b --gpu mi300x --batch 32 --context 4096
 draw calibrated_moe roofline --model qwen_3_235b_a22b --gpu h200_sxm --tp 8 --batch 64 --context 4096 --engine vllm
 draw calibrated_workstation gemm --gpu rtx_pro_6000 --m 64 --n 28672 --k 8192
+draw data_paths roofline --gpu h100_sxm --format fp16 --flop_per_byte 64
 draw diagnose step "${llama[@]}" --batch 32 --context 4096 --measured_s 26ms
+draw engine_memory serving "${llama[@]}" --isl 4000 --osl 1000 --users 64 --method closed_form
 draw explain step "${llama[@]}" --batch 16 --context 8192 --prefill_tokens 1024
 draw metrics roofline --gpu h100_sxm --m 4096 --n 4096 --k 4096 --measured_s 310us
 draw operators roofline "${llama[@]}" --batch 0 --prefill_tokens 2048

@@ -9,11 +9,17 @@ words() { sed -n "/^$1/,/^$2/p" "$page" | grep -oE '`[a-z][a-z0-9_]*`' | tr -d '
 # Under headings, each command in one line; the tools are no queries, and plan has a page of its own.
 help=$("$napkin" --help)
 queries=$(awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Tools:" && $0 != "Examples:" } on && /^  / { print $1 }' <<<"$help" | grep -vx plan)
-[[ $(words '## Queries' '<!--' | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
+laws=$(sed -nE '/^## Laws/,/^## Exit/s/^- `([a-z0-9_]+)`.*/\1/p' "$page")
+[[ $( (words '## Queries' '<!--' && echo "$laws") | sort | xargs) == $(sort <<<"$queries" | xargs) ]] ||
   fail "the queries of the page are not those of --help: $(xargs <<<"$queries")"
 [[ $(grep -E '^[A-Z].*:$' <<<"$help" | xargs) == 'Options: Services: Models and memory: Operators: Machines: Laws: Tools: Examples:' ]] ||
   fail "the headings of --help: $help"
 [[ $(awk 'length > 100' <<<"$help") == '' ]] || fail "--help has lines of more than 100 characters"
+first=$("$napkin")
+for name in plan serving simulate model step gemm diagnose sweep thresholds require explain; do
+  grep -q "^  $name  " <<<"$first" || fail "the first page lacks $name"
+done
+[[ $(wc -l <<<"$first") -le 24 && -z $(awk 'length > 100' <<<"$first") ]] || fail "the first page: $first"
 for outer in explain sensitivity; do
   [[ $("$napkin" $outer --help | wc -l) -le 8 ]] || fail "$outer --help repeats what --help has"
   "$napkin" $outer gemm --help | grep -q -e --format || fail "$outer gemm --help has no keys"

@@ -7,7 +7,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 find . -path ./build -prune -o -path ./.git -prune -o -type f -print | sed 's|^\./||' >"$work/files"
-find *.md docs examples -name '*.md' ! -path docs/validation/published.md >"$work/pages"
+find *.md docs examples validation -name '*.md' ! -path validation/reports/published.md >"$work/pages"
 
 status=0
 while IFS= read -r page; do

@@ -1,4 +1,4 @@
-// A recording of a kernel program (docs/recordings.md). Its reader has errors of its own.
+// A recording of a kernel program (validation/recording/README.md). Its reader has errors of its own.
 #include "fuzz.hpp"
 #include "recording/read_recording.hpp"
 

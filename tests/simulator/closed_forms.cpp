@@ -1,5 +1,5 @@
 // Ratio of the closed forms of `serving` to the simulation, as a table in Markdown.
-// Usage: closed_form_table > docs/laws/research/closed_forms.md
+// Usage: closed_form_table > validation/reports/closed_forms.md
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -186,25 +186,11 @@ void row(const char* what, const std::vector<case_of_load>& cases) {
       quantile(e2e, 0.9), quantile(rate, 0.5), quantile(rate, 0.9));
 }
 
-constexpr const char* introduction = R"(# Where the closed forms of a service hold
+constexpr const char* introduction = R"(# Closed forms of a service against the simulation
 
-Deviations of `serving` from `simulate`, with equal step times and no overhead of an engine: absolute
-values in per cent, median / 90th percentile. `closed_form_table` (tests/simulator/closed_forms.cpp)
-prints this page.
-
-Each row has prompts of 256, 1,024 and 12,000 tokens (a budget of 8,192 cuts the last) and a
-coefficient of variation of 0.3, unless it says otherwise. Closed loops have 1, 4, 16, 64 and 192
-requests, open loops 2, 30, 60, 80 and 95 % of the largest rate. Llama 3.1 8B on H100; groups:
-DeepSeek-V3 on 8 H200.
-
-- ITL, E2E and throughput agree to 1 to 7 % in the median for any output length, closed and open. The
-  90th percentile is that of rates near saturation: 10 to 20 % from 16 output tokens on, 50 % below.
-- Mean TTFT agrees to 3 to 12 %, and 10 to 35 % near saturation; more where equal lengths keep
-  requests in step.
-- The 99th percentile of TTFT agrees to 10 to 30 % in the median.
-
-`napkin serving` therefore simulates runs with an end, open loops and short outputs, and says so in
-`method`.
+Printed by `closed_form_table` (tests/simulator/closed_forms.cpp). What the rows are, and what they say:
+[where the closed forms hold](../../docs/laws/research/closed_forms.md). Absolute deviations in per
+cent, median / 90th percentile.
 
 )";
 

@@ -21,7 +21,7 @@ struct row_choice {
   std::string backend{};
 };
 
-/// GEMM latencies of a file: a recording (docs/recordings.md) where it starts with '{', else a CSV
+/// GEMM latencies of a file: a recording (validation/recording), if it starts with '{', else a CSV
 /// with a header. Columns: dtype, m, n, k, latency_us (or latency_ms, latency_s), and optionally
 /// gpu, backend and weight_copies (default: the backend's published benchmark, else 0). A recording
 /// yields the median of each point. Throws unreadable_file, missing_key, unknown_key, wrong_type,

@@ -21,7 +21,7 @@ using common::signed_percent;
 /// One measurement. `predicted` and `bound` are 0 where the library says nothing.
 struct comparison {
   std::string table;     ///< file that it stands in
-  std::string quantity;  ///< quantity of docs/recordings.md, or the operation of a published table
+  std::string quantity;  ///< quantity of a recording, or operation of a published table
   std::string device, format, engine, regime, shape, unit;
   double measured = 0.0, predicted = 0.0, bound = 0.0;
   double size = 0.0;  ///< what a picture draws it over: bytes, FLOP, tokens

@@ -210,12 +210,13 @@ std::vector<titled_table> published_tables(const published_scores& s) {
     out.push_back(
         {"Whole services: time per output token",
          "The engine parameters were fitted to these rows on NVIDIA GPUs; held-out errors are in "
-         "[engines](../laws/engines.md). The rate of experts with 4-bit weights on Hopper was "
+         "[engines](../../docs/laws/engines.md). The rate of experts with 4-bit weights on Hopper "
+         "was "
          "fitted to gpt-oss by vLLM. The floor of an engine's all-reduce on NVLink 5 was chosen "
          "from two measurements by the scaling of Llama on B200. Expert imbalance is left out. "
          "Formats are an engine's defaults. Nothing was fitted to services on AMD GPUs: they use "
          "NVIDIA's CPU times and transferred profiles of attention and links "
-         "([AMD](../laws/calibrated_amd.md)).",
+         "([AMD](../../docs/laws/calibrated_amd.md)).",
          grouped(s.serving, {"model", "GPU", "engine", "format"}, {.interval = true},
                  [](const comparison& c) {
                    return group_key{c.shape, c.device, c.engine, c.format};

@@ -124,9 +124,10 @@ constexpr const char* published_head =
     "on its own GEMM tables, leaving out each row in turn.\n"
     "Measurement noise is near 5 % for GEMMs, 10 % for collectives and 15 % for services.\n"
     "Runs of one GEMM by two engines differ by a median of 4 to 7 %.\n\n"
-    "Held-out errors are on the pages of [GEMMs](../laws/calibrated_gemm.md),\n"
-    "[attention](../laws/calibrated_attention.md), [experts](../laws/calibrated_moe.md) and\n"
-    "[collectives](../laws/calibrated_collectives.md).\n\n";
+    "Held-out errors are on the pages of [GEMMs](../../docs/laws/calibrated_gemm.md),\n"
+    "[attention](../../docs/laws/calibrated_attention.md), "
+    "[experts](../../docs/laws/calibrated_moe.md) and\n"
+    "[collectives](../../docs/laws/calibrated_collectives.md).\n\n";
 
 /// Rows below their bounds, in a sentence.
 std::string bounds_text(const published_scores& published) {
@@ -213,7 +214,7 @@ std::string report_page(const std::vector<compared_recording>& all,
         "It is ", goal.substr(goal.rfind("met by"), goal.size() - 1 - goal.rfind("met by")), ".\n",
         "\n## Predictions that miss the goal\n\nWith the median error of each recording and the "
         "worst point of all. "
-        "The page of the device has the reasons: [README](README.md).\n\n",
+        "[The page of the device](../../docs/validation.md#what-was-found) has the reasons.\n\n",
         wrong_laws(all));
   }
   page +=

@@ -1,4 +1,4 @@
-// The pages and pictures under docs/validation.
+// The pages and pictures under validation/reports.
 #pragma once
 
 #include <ostream>

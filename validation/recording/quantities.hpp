@@ -1,5 +1,5 @@
 // The experiments, their quantities, the unit of each and the parameters that it cannot do without:
-// the table of docs/recordings.md, for the reader.
+// the table of validation/recording/README.md, for the reader.
 #pragma once
 
 #include <array>

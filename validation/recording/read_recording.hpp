@@ -1,4 +1,4 @@
-// Reads a recording and checks every field of it against docs/recordings.md.
+// Reads a recording and checks every field of it against validation/recording/README.md.
 #pragma once
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// What an experiment measured, as it is written down: docs/recordings.md.
+// What an experiment measured, as it is written down: validation/recording/README.md.
 //
 // The programs that measure include this and nothing but the standard library and their device's
 // toolkit; hence JSON is written by these few lines. It is read, and every field checked, in

@@ -21,7 +21,7 @@
 namespace perfmodel::validation {
 
 struct experiment {
-  const char* name;                   ///< name in docs/recordings.md
+  const char* name;                   ///< name in validation/recording/README.md
   const char* law;                    ///< what the numbers test, in a line
   const char* program;                ///< path of the source in the project
   std::vector<std::string> faults{};  ///< what --break can break, so that a check has to fail
