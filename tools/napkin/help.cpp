@@ -16,7 +16,7 @@ struct help_group {
 
 const help_group help_groups[] = {
     {"Services",
-     {"serving", "simulate", "plan", "advise", "diagnose", "step", "speculation",
+     {"serving", "simulate", "plan", "advise", "diagnose", "trust", "step", "speculation",
       "speculative_round", "static_batch", "batch_scaling", "throughput", "cost"}},
     {"Models and memory",
      {"model", "kv_capacity", "kv_cache", "kv_room", "paging", "mixed_kv", "memory_plan",

@@ -18,10 +18,10 @@ namespace {
 
 std::vector<query> collect() {
   std::vector<query> all;
-  for (auto* part :
-       {kernel_queries, attention_queries, collective_queries, memory_queries, step_queries,
-        serving_queries, simulation_queries, speculation_queries, model_queries, advise_queries,
-        machine_queries, roofline_queries, time_queries, path_queries, capacity_queries}) {
+  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,
+                     step_queries, serving_queries, simulation_queries, speculation_queries,
+                     model_queries, advise_queries, trust_queries, machine_queries,
+                     roofline_queries, time_queries, path_queries, capacity_queries}) {
     for (query& q : part()) all.push_back(std::move(q));
   }
   return all;

@@ -151,6 +151,7 @@ std::vector<query> serving_queries();
 std::vector<query> simulation_queries();
 std::vector<query> speculation_queries();
 std::vector<query> advise_queries();
+std::vector<query> trust_queries();
 std::vector<query> machine_queries();
 std::vector<query> roofline_queries();
 std::vector<query> time_queries();

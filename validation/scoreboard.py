@@ -1,0 +1,319 @@
+#!/usr/bin/env python3
+"""scoreboard.py NAPKIN DIR SOURCE: published runs of services, predicted by napkin as each was run.
+
+DIR holds the tables that the project may not carry. Written under SOURCE: validation/reports/scoreboard.md, errors by
+model, chip, engine and protocol; and tools/napkin/published_scores.inc, the same rows for `napkin trust`."""
+import csv
+import json
+import math
+import os
+import re
+import statistics
+import subprocess
+import sys
+from collections import defaultdict
+
+SHORT = {'trt': 'trtllm', 'dynamo-trt': 'trtllm', 'dynamo-sglang': 'sglang'}
+CHIPS = {'h200': 'h200_sxm', 'b200': 'b200_sxm', 'b200-trt': 'b200_sxm', 'gb200': 'gb200', 'mi325x': 'mi325x',
+         'mi355x': 'mi355x', 'mi355x-amd_0': 'mi355x'}
+# Beginning of a model's name in a table, without the organisation; napkin's name; the file, where it has none.
+MODELS = [('gpt-oss-120b', 'gpt_oss_120b'), ('gpt-oss-20b', 'gpt_oss_20b'), ('deepseek-r1', 'deepseek_r1'),
+          ('deepseek-v3', 'deepseek_v3'), ('meta-llama-3.1-70b', 'llama_3_1_70b'), ('llama-3.1-70b', 'llama_3_1_70b'),
+          ('llama-3.3-70b', 'llama_3_1_70b'), ('llama_3_1_70b', 'llama_3_1_70b'), ('qwen3-235b', 'qwen_3_235b_a22b'),
+          ('qwen3.5-397b', 'qwen_3_5_397b_a17b'), ('qwen3-32b', 'qwen_3_32b'), ('qwen3-8b', 'qwen_3_8b'),
+          ('qwen3-14b', 'qwen_3_14b'), ('qwen3-30b-a3b', 'qwen_3_30b_a3b')]
+FILES = {'qwen_3_8b': 'configs/Qwen--Qwen3-8B_config.json', 'qwen_3_30b_a3b': 'configs/Qwen--Qwen3-30B-A3B_config.json',
+         'qwen_3_14b': 'traces/models/Qwen--Qwen3-14B_config.json'}
+
+
+def table(folder, name):
+    path = os.path.join(folder, name)
+    if not os.path.exists(path):
+        print(f'scoreboard: skipped {name}: not in {folder}', file=sys.stderr)
+        return []
+    with open(path, newline='') as f:
+        return list(csv.DictReader(f))
+
+
+class board:
+    def __init__(self, napkin, folder):
+        self.napkin, self.folder, self.asked = napkin, folder, []
+        listed = json.loads(subprocess.run([napkin, 'models', '--json'], capture_output=True, text=True).stdout)
+        self.sizes = {}
+        self.known = {m['name'] for m in (listed['models'] if isinstance(listed, dict) else listed)}
+
+    def model(self, name):
+        name = name.rstrip('/').split('/')[-1].lower()
+        for begins, key in MODELS:
+            if name.startswith(begins):
+                if key in self.known:
+                    return key, key
+                path = os.path.join(self.folder, '..', FILES.get(key, 'none'))
+                return (key, os.path.abspath(path)) if os.path.exists(path) else None
+        return None
+
+    def size(self, name, spelled):
+        """Parameters in billions: all, and active for a token."""
+        if name not in self.sizes:
+            said = json.loads(subprocess.run([self.napkin, 'model', spelled, '--json'], capture_output=True,
+                                             text=True).stdout)
+            self.sizes[name] = '%.6g, %.6g' % (said['parameters'] / 1e9, said['active_parameters'] / 1e9)
+        return self.sizes[name]
+
+    def add(self, group, request, **measured):
+        """group: source, protocol, model, chip, engine, fitted. measured: seconds, tokens per second."""
+        values = {k: float(v) for k, v in measured.items() if v not in ('', None) and float(v) > 0}
+        if values:
+            self.size(group[2], request['model'])
+            self.asked.append((group, dict(query='serving', mode='calibrated', **request), values))
+
+    def answers(self):
+        lines = ''.join(json.dumps(q) + '\n' for _, q, _ in self.asked)
+        out = subprocess.run([self.napkin, 'batch'], input=lines, capture_output=True, text=True).stdout.splitlines()
+        if len(out) != len(self.asked):
+            sys.exit(f'scoreboard: napkin answered {len(out)} of {len(self.asked)} lines')
+        return [json.loads(x) for x in out]
+
+
+def milliseconds(x):
+    return float(x) * 1e-3 if x else None
+
+
+def whole(x):
+    return int(float(x or 1))
+
+
+def closed(b):
+    for x in table(b.folder, 'inferencex_serving_public.csv'):
+        m, chip = b.model(x['model']), CHIPS.get(x['gpu'])
+        if x['spec_decoding'] != 'none' or x['disagg'] == 'true' or not m or not chip:
+            continue
+        tp, groups = whole(x['tp']), whole(x['tp']) if x['dp_attention'] == 'true' else 1
+        engine = SHORT.get(x['framework'], x['framework'])
+        c = float(x['concurrency'])
+        q = dict(model=m[1], accelerator=chip, engine=engine if engine in ('vllm', 'sglang', 'trtllm') else 'none',
+                 input_tokens=0.9 * int(x['isl']), output_tokens=0.9 * int(x['osl']), input_cv=.0642, output_cv=.0642,
+                 concurrency=c, requests=10 * c, tensor_parallel=1 if groups > 1 else tp, data_parallel=groups)
+        if whole(x['ep']) > 1 or groups > 1:
+            q['expert_parallel'] = max(groups, whole(x['ep']))
+        if not m[0].startswith('gpt'):
+            q.update(weight_format=x['precision'], kv_format='fp8')
+        b.add(('InferenceX', 'closed loop', m[0], chip, engine, not chip.startswith('mi')), q,
+              itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']))
+    for x in table(b.folder, 'aic_e2e_serving_public.csv'):
+        m = b.model(x['model'])
+        if not m or not x['concurrency'] or whole(x['tp']) * whole(x['attention_dp']) > 8:
+            continue
+        groups, tp = whole(x['attention_dp']), whole(x['tp'])
+        c = float(x['concurrency'])
+        q = dict(model=m[1], accelerator=x['gpu'], engine=x['backend'], input_tokens=int(x['isl']),
+                 output_tokens=int(x['osl']), concurrency=c, requests=10 * c, tensor_parallel=tp, data_parallel=groups)
+        if whole(x['moe_ep']) > 1:
+            q['expert_parallel'] = whole(x['moe_ep'])
+        if not m[0].startswith('gpt') and x['precision'] != 'bf16':
+            q['weight_format'] = x['precision']
+        b.add(('aiconfigurator', 'closed loop', m[0], x['gpu'], x['backend'], True), q,
+              itl=milliseconds(x['tpot_ms']), ttft=milliseconds(x['ttft_ms']))
+
+
+def engine_runs(b):
+    for x in table(b.folder, 'engine_benchmarks_public.csv'):
+        m = b.model(x['model'])
+        if not m or x['spec'] or x['accept_length'] or 'do not add up' in x['note']:
+            continue
+        tp, dp, pp, ep = (whole(x[k]) for k in ('tp', 'dp', 'pp', 'ep'))
+        q = dict(model=m[1], accelerator=x['gpu'], engine=x['engine'], tensor_parallel=tp,
+                 input_tokens=max(1, float(x['input_tokens_mean'])), output_tokens=max(1, float(x['output_tokens_mean'])),
+                 concurrency=float(x['concurrency']), requests=whole(x['num_requests']))
+        if x['dp_attention'] == 'True' and dp > 1:
+            q.update(tensor_parallel=max(1, tp // dp), data_parallel=dp, expert_parallel=tp)
+        elif dp > 1:
+            q['data_parallel'] = dp
+        if ep != 1 and 'expert_parallel' not in q:
+            q['expert_parallel'] = tp * dp if ep < 0 else ep
+        if pp > 1:
+            q['pipeline_parallel'] = pp
+        if x['precision'] in ('fp8', 'int4') and not m[0].startswith('gpt') and os.path.sep not in m[1]:
+            q['weight_format'] = x['precision']
+        for key in ('input_cv', 'output_cv'):
+            if x[key]:
+                q[key] = float(x[key])
+        if x['chunk_tokens'] and float(x['chunk_tokens']) > 0:
+            q['chunk_tokens'] = whole(x['chunk_tokens'])
+        if x['max_num_seqs']:
+            q['max_sequences'] = whole(x['max_num_seqs'])
+        if x['kv_cache']:
+            q['kv_format'] = x['kv_cache']
+        burst = float(x['concurrency']) >= float(x['num_requests'])
+        if burst and float(x['output_tokens_mean']) <= 8:
+            continue
+        b.add(('gpustack, SGLang cookbook', 'all at once' if burst else 'closed loop', m[0], x['gpu'], x['engine'], False),
+              q, itl=None if burst else milliseconds(x['tpot_mean_ms'] or x['itl_mean_ms']),
+              ttft=milliseconds(x['ttft_mean_ms']), rate=x['output_tokens_per_s'])
+
+
+def run_lengths(b):
+    for x in table(b.folder, 'gptoss_h200_run_lengths_public.csv'):
+        if x['spec']:
+            continue
+        b.add(('inferencex-profiling', 'runs with an end', 'gpt_oss_120b', 'h200_sxm', 'vllm', False),
+              dict(model='gpt_oss_120b', accelerator='h200_sxm', engine='vllm', input_tokens=float(x['input_tokens_mean']),
+                   output_tokens=float(x['output_tokens_mean']), input_cv=.0642, output_cv=.0642, max_sequences=256,
+                   concurrency=float(x['concurrency']), requests=whole(x['num_requests'])),
+              itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']), rate=x['output_tokens_per_s'])
+
+
+def pools(b):
+    for x in table(b.folder, 'aic_disaggregated_public.csv'):
+        m = b.model(x['model'])
+        if not m or not x['prefill_workers'] or not x['decode_workers']:
+            continue
+        share = 1. if x['src'] == 'aic-gap-analysis' else .9
+        c = whole(x['concurrency'])
+        q = dict(model=m[1], weight_format=x['precision'], accelerator=x['gpu'], engine=x['backend'],
+                 input_tokens=share * int(x['isl']), output_tokens=share * int(x['osl']), concurrency=c, requests=10 * c,
+                 kv_link_bytes_per_s=5e10)
+        for pool in ('prefill', 'decode'):
+            dp, tp, ep = (whole(x[f'{pool}_{k}']) for k in ('attention_dp', 'tp', 'moe_ep'))
+            q[f'{pool}_tensor_parallel'], q[f'{pool}_replicas'] = tp, whole(x[f'{pool}_workers'])
+            if dp > 1:
+                q.update({f'{pool}_data_parallel': dp, f'{pool}_expert_parallel': tp * dp})
+            elif ep > 1:
+                q[f'{pool}_expert_parallel'] = ep
+        b.add(('aiconfigurator', 'pools', m[0], x['gpu'], x['backend'], False), q, itl=milliseconds(x['tpot_ms']),
+              ttft=milliseconds(x['ttft_ms']))
+
+
+def throughput_tables(b):
+    for x in table(b.folder, 'trtllm_perf_overview_new_public.csv'):
+        m, name = b.model(x['model']), x['layout']
+        if not m:
+            continue
+        pp = re.search(r'PP(\d)', name)
+        groups = re.search(r'DEP(\d)', name)
+        width = int((groups or re.search(r'TP(\d)', name))[1])
+        stages, n = int(pp[1]) if pp else 1, whole(x['num_requests'])
+        q = dict(model=m[1], accelerator=x['gpu'], engine='trtllm', input_tokens=int(x['isl']), output_tokens=int(x['osl']),
+                 concurrency=n, requests=n, tensor_parallel=1 if groups else width)
+        if groups:
+            q.update(data_parallel=width, expert_parallel=width)
+        if stages > 1:
+            q['pipeline_parallel'] = stages
+        if not m[0].startswith('gpt'):
+            q['weight_format'] = x['precision']
+        b.add(('TensorRT-LLM', 'all at once', m[0], x['gpu'], 'trtllm', False), q,
+              rate=float(x['output_tokens_per_s_per_gpu']) * width * stages)
+    for x in table(b.folder, 'rocm_vllm_mi300x_public.csv'):
+        m = b.model(x['model'])
+        if m and x['latency_s']:
+            b.add(('ROCm/vllm', 'one batch', m[0], 'mi300x', 'vllm', False),
+                  dict(model=m[1], accelerator='mi300x', engine='vllm', weight_format='fp8', kv_format='fp16',
+                       tensor_parallel=whole(x['tp']), input_tokens=whole(x['input_tokens']),
+                       output_tokens=whole(x['output_tokens']), concurrency=whole(x['batch']), requests=whole(x['batch'])),
+                  e2e=x['latency_s'])
+
+
+def arrivals(b):
+    for x in table(os.path.join(b.folder, '..', 'traces'), 'qwen3_14b_h100_runs.csv'):
+        m = b.model('Qwen3-14B')
+        if m and x['arrivals'] == 'poisson' and float(x['in_flight_mean']) < 180:
+            b.add(('residency-vllm', 'Poisson arrivals', m[0], 'h100_sxm', 'vllm', False),
+                  dict(model=m[1], accelerator='h100_sxm', engine='vllm', tensor_parallel=1, input_cv=.02, max_sequences=256,
+                       input_tokens=float(x['input_tokens_mean']), output_tokens=float(x['output_tokens_mean']),
+                       requests_per_s=float(x['requests_per_s_sent'])),
+                  itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']),
+                  e2e=milliseconds(x['e2e_mean_ms']))
+
+
+FIELDS = {'itl': ('itl_s', 'itl_interval_80_s', 'bound_time_s'), 'ttft': ('ttft_s', 'ttft_interval_80_s', 'bound_ttft_s'),
+          'rate': ('output_tokens_per_s', None, None), 'e2e': ('e2e_s', None, 'bound_e2e_s')}
+
+
+def scores(b):
+    """group -> figure -> errors: ratio, whether inside the interval (or None), whether quicker than the bound."""
+    found, unanswered = defaultdict(lambda: defaultdict(list)), defaultdict(int)
+    for (group, _, measured), a in zip(b.asked, b.answers()):
+        if 'error' in a or a.get('feasible') is False or not a.get('itl_s'):
+            unanswered[group] += 1
+            continue
+        for figure, m in measured.items():
+            key, interval, bound = FIELDS[figure]
+            if not a.get(key):
+                continue
+            low_high = a.get(interval) if interval else None
+            found[group][figure].append((a[key] / m, low_high and low_high[0] <= m <= low_high[1],
+                                         bool(bound and a.get(bound) and m < .999 * a[bound])))
+    return found, unanswered
+
+
+def summary(rows):
+    """Mean and median error, bias (of the logarithm) and share inside, in per cent; None where there is none."""
+    if not rows:
+        return None
+    errors = [abs(r - 1) for r, _, _ in rows]
+    inside = [i for _, i, _ in rows if i is not None]
+    return dict(n=len(rows), mean=100 * statistics.fmean(errors), median=100 * statistics.median(errors),
+                bias=100 * (math.exp(statistics.fmean(math.log(r) for r, _, _ in rows)) - 1),
+                inside=100 * statistics.fmean(inside) if inside else None,
+                quicker=sum(q for _, _, q in rows))
+
+
+def figures(x):
+    if x is None:
+        return '-'
+    text = f'{x["mean"]:.0f} ({x["bias"]:+.0f})'
+    return text + (f', {x["inside"]:.0f}' if x['inside'] is not None else '')
+
+
+PAGE = '''# Scoreboard of services
+
+Written by `validation/scoreboard.py NAPKIN DIR .` from tables of others, which are not part of this project; `napkin trust` has
+the same rows. Each run is asked as it was run: lengths, spread, concurrency, number of requests, layout, formats.
+
+Per figure: mean absolute error in per cent (bias), share of runs inside the 80 % interval. `fitted`: the engine's constants were
+fitted to these runs; all others were never fitted. {quicker} of {all} runs are quicker than a bound, {none} have no answer.
+
+Others report, on their own runs: BLIS 2 TPOT 11.9 %, TTFT 31.5 %; AISimulate TPOT 28 %, and 10.1 % with one factor per shape.
+Their runs, loads and fits differ from these: no row is comparable one to one.
+
+| protocol | model | GPU | engine | runs | ITL | TTFT | tokens/s or whole request | fitted |
+|---|---|---|---|---:|---|---|---|---|
+'''
+
+
+def main():
+    napkin, folder, source = sys.argv[1:4]
+    b = board(napkin, folder)
+    for part in (closed, engine_runs, run_lengths, pools, throughput_tables, arrivals):
+        part(b)
+    found, unanswered = scores(b)
+    page, rows, quicker = [], [], 0
+    order = lambda g: (g[1], g[2], g[3], g[4], g[0])
+    for group in sorted(set(found) | set(unanswered), key=order):
+        who, protocol, model, chip, engine, fitted = group
+        each = {k: summary(found[group].get(k)) for k in FIELDS}
+        n = max((x['n'] for x in each.values() if x), default=0)
+        quicker += sum(x['quicker'] for x in each.values() if x)
+        if n == 0:
+            continue
+        page.append(f'| {protocol} | {model} | {chip} | {engine} | {n} | {figures(each["itl"])} | {figures(each["ttft"])} | '
+                    f'{figures(each["rate"] or each["e2e"])} | {"yes" if fitted else "no"} |')
+        cells = []
+        for k in ('itl', 'ttft', 'rate', 'e2e'):
+            x = each[k]
+            cells.append('{%.3g, %.3g, %.3g}' % (x['mean'], x['bias'], -1 if x['inside'] is None else x['inside']) if x else '{}')
+        rows.append(f'    {{"{who}", "{protocol}", "{model}", {b.sizes[model]}, "{chip}", "{engine}", {n}, {"true" if fitted else "false"}, '
+                    + ', '.join(cells) + '},')
+    out = os.path.join(source, 'validation', 'reports', 'scoreboard.md')
+    with open(out, 'w') as f:
+        f.write(PAGE.format(quicker=quicker, all=len(b.asked), none=sum(unanswered.values())) + '\n'.join(page) + '\n')
+    out = os.path.join(source, 'tools', 'napkin', 'published_scores.inc')
+    with open(out, 'w') as f:
+        f.write('// Written by validation/scoreboard.py from published runs of services.\n' + '\n'.join(rows) + '\n')
+    print(f'scoreboard: {len(b.asked)} runs in {len(rows)} groups, {sum(unanswered.values())} without an answer')
+
+
+if __name__ == '__main__':
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main()
