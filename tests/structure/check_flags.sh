@@ -26,6 +26,7 @@ taken() { # <flags...>
   said=$(compiled "$@") || { echo "$compiler $*: $said"; failed=1; }
 }
 refused 'add -fno-finite-math-only' -O2 -ffast-math
+refused 'perfmodel needs C++20: -std=c++20' -std=c++17
 refused 'add -fno-finite-math-only' -ffinite-math-only
 taken -O2 -ffast-math -fno-finite-math-only
 refused 'compile without -fno-exceptions' -fno-exceptions

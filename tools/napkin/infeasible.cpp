@@ -94,10 +94,10 @@ std::string overload_text(const json& facts) {
     return at.contains(tail) ? cat("mean ", m, ", p99 ", seconds_text(at[tail])) : m;
   };
   const double rate = at["requests_per_s"].get<double>();
-  s += wrapped(
-      cat("At ", number_text(rate), " req/s (", percent_text(rate / most), " of capacity): TTFT ",
-          both("ttft_s", "ttft_p99_s"), "; ITL ", both("itl_s", "itl_p99_s"), "."),
-      0);
+  s += wrapped(cat("At ", number_text(rate), " req/s (", percent_text(rate / most),
+                   " of capacity, closed form): TTFT ", both("ttft_s", "ttft_p99_s"), "; ITL ",
+                   both("itl_s", "itl_p99_s"), "."),
+               0);
   const double replicas = facts["replicas_to_sustain"].get<double>();
   std::string more =
       cat("To sustain ", number_text(offered), " req/s: ", number_text(replicas),

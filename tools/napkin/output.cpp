@@ -236,6 +236,36 @@ std::string results_text(const outcome<>& answer) {
          (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
 }
 
+/// What limits a time: the resource, or in a service the prefill of other requests where that takes
+/// more than half of the mean ITL.
+std::string limit_text(const outcome<>& answer) {
+  double all = 0.0, prefill = 0.0;
+  for (const auto& t : answer.terms) {
+    all += t.time.value();
+    if (std::string_view(t.name) == "prefill") prefill = t.time.value();
+  }
+  if (!answer.calibrated || !(prefill > 0.5 * all)) return pm::name_of(answer.limiter);
+  return cat("the prefill of other requests (",
+             pm::detail::significant(std::round(100.0 * prefill / all), 3), " % of the ITL)");
+}
+
+/// "64 GPUs: 8 replicas of 8." of a service with replicas; "" of others.
+std::string gpus_sentence(const query& asked, const json& request) {
+  if (asked.find("replicas") == nullptr || !request.is_object()) return "";
+  const auto degree = [&](const char* key) {
+    const auto at = request.find(key);
+    return at != request.end() && at->is_number() ? at->get<double>() : 1.0;
+  };
+  const double tensor = degree("tensor_parallel"), data = degree("data_parallel");
+  const bool groups = degree("expert_parallel") > tensor;
+  const double each = tensor * degree("pipeline_parallel") * (groups ? data : 1.0);
+  const double replicas = degree("replicas") * (groups ? 1.0 : data);
+  if (!(replicas > 1.0)) return "";
+  const auto count = [](double x) { return pm::detail::significant(x, 6); };
+  return cat("On ", count(each * replicas), " GPUs: ", count(replicas), " replicas of ",
+             count(each), ".\n");
+}
+
 /// "Predicted: mean TTFT 171 ms (80 %: 116 to 252 ms), mean ITL 17.9 ms (...), 1647 tok/s; limited
 /// by memory." of a feasible time; "" of other results.
 std::string time_sentence(const outcome<>& answer) {
@@ -261,7 +291,7 @@ std::string time_sentence(const outcome<>& answer) {
   }
   if (s.empty()) return "";
   return wrapped(cat(answer.calibrated ? "Predicted: " : "Bound: ", s, "; limited by ",
-                     pm::name_of(answer.limiter), "."),
+                     limit_text(answer), "."),
                  0);
 }
 
@@ -272,9 +302,10 @@ std::string outcome_text(const query& asked, const outcome<>& answer, const json
   const std::string last = not_read.empty() ? "" : wrapped(not_read, 2);
   if (!answer.page.empty()) return answer.page + last;
   const std::string infeasible = conclusion_text(answer);
-  const std::string conclusion = !infeasible.empty()         ? infeasible
-                                 : answer.conclusion.empty() ? time_sentence(answer)
-                                                             : answer.conclusion;
+  const std::string conclusion = !infeasible.empty() ? infeasible
+                                 : answer.conclusion.empty()
+                                     ? time_sentence(answer) + gpus_sentence(asked, request)
+                                     : answer.conclusion;
   return conclusion + headline(asked, request) + results_text(answer) + last;
 }
 

@@ -174,13 +174,47 @@ struct server_pool {
   server_settings settings{};
 };
 
+/// End of a script: starts the replicas that are named, or those that one node holds. Two on the
+/// same GPUs are refused.
+std::string replicas_of_node(int replicas) {
+  return cat(
+      "case ${1-} in -h | --help) sed -n 's/^# //p' \"$0\" && exit ;; esac\n",
+      "if [ $# -eq 0 ]; then\n"
+      "  replicas=",
+      replicas,
+      " on_node=$(((GPUS_PER_NODE - FIRST_GPU % GPUS_PER_NODE) / ranks))\n"
+      "  if ((on_node < 1)); then on_node=1; fi\n"
+      "  if ((on_node > replicas)); then on_node=$replicas; fi\n"
+      "  set -- $(seq 0 $((on_node - 1)))\n"
+      "  if ((on_node < replicas)); then\n"
+      "    echo \"Replicas $on_node to $((replicas - 1)) go on other nodes: bash "
+      "${0##*/} $on_node ... there\" >&2\n"
+      "  fi\n"
+      "fi\n"
+      "taken=' '\n"
+      "for replica; do\n"
+      "  first=$(((FIRST_GPU + replica * ranks) % GPUS_PER_NODE))\n"
+      "  case $taken in\n"
+      "    *\" $first \"*)\n"
+      "      echo \"replica $replica: another one of this call has its GPUs, from $first on; "
+      "start it on the next node\" >&2\n"
+      "      exit 2\n"
+      "      ;;\n"
+      "  esac\n"
+      "  taken=\"$taken$first \"\n"
+      "done\n"
+      "status=0 pids=\nfor replica; do\n  serve \"$replica\" &\n  pids=\"$pids $!\"\ndone\n"
+      "for pid in $pids; do wait \"$pid\" || status=1; done\nexit $status\n");
+}
+
 std::string script_of(const server_pool& pool, const std::string& row, const std::string& model) {
   const server_command c = command_of(pool.settings);
   const pm::engine e = pool.settings.by;
   const int ranks = pool.settings.layout.ranks();
-  std::string s = opening(row, e,
-                          cat("Usage: bash ", pool.name, ".sh [REPLICA...]; default: all ",
-                              pool.replicas, ", from 0. It ends with its servers."));
+  std::string s =
+      opening(row, e,
+              cat("Usage: bash ", pool.name, ".sh [REPLICA...]; default: those of ", pool.replicas,
+                  " that this node holds, from 0. It ends with its servers."));
   for (const std::string& note : c.notes) s += comment("Note: " + note + ".");
   s += model;
   s += cat("HOST=${HOST:-0.0.0.0}\nPORT=${PORT:-", pool.port,
@@ -207,10 +241,7 @@ std::string script_of(const server_pool& pool, const std::string& row, const std
   if (e == pm::engine::sglang && pool.settings.role == server_role::prefill)
     s += " \\\n    --disaggregation-bootstrap-port $((8998 + $1))";
   s += " \\\n    --host \"$HOST\" --port $((PORT + $1))\n}\n";
-  s += cat("[ $# -gt 0 ] || set -- $(seq 0 ", pool.replicas - 1, ")\n",
-           "status=0 pids=\nfor replica; do\n  serve \"$replica\" &\n  pids=\"$pids $!\"\ndone\n"
-           "for pid in $pids; do wait \"$pid\" || status=1; done\nexit $status\n");
-  return s;
+  return s + replicas_of_node(pool.replicas);
 }
 
 std::vector<plan_file> files_of(const server_pool& pool, const std::string& row,
@@ -468,10 +499,10 @@ std::string readme_of(const planned& plan, const json& rows) {
     s += cat("| ", i + 1, " | ", deployment_text(p), " | ", pm::to_string(p.serving.ttft), " | ",
              pm::to_string(p.serving.itl), " | ", start.empty() ? "-" : start, " |\n");
   }
-  s += "\n- Scripts start the servers of a row on one node; `FIRST_GPU`, `GPUS_PER_NODE`, `PORT` "
-       "and "
-       "`MODEL` change\n  what their first lines say. Replicas of a larger plan: "
-       "`bash row_1_vllm.sh 2 3` on the next node.\n"
+  s += "\n- Scripts start the servers of a row that one node holds; `FIRST_GPU`, `GPUS_PER_NODE`, "
+       "`PORT` and `MODEL`\n  change what their first lines say. Others go on further nodes, by "
+       "number: "
+       "`bash row_N_ENGINE.sh 4 5`.\n"
        "- Requests go to the ports of all replicas (a load balancer in front), or to the router of "
        "two pools.\n"
        "- Flags are those of the engine version in each script. The context limit is the load's "

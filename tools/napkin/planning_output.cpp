@@ -176,7 +176,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide
       cat(p.replicas, " x ", layout_text(p.layout)),
       choices_text(plan.request, p),
       p.chunk_tokens ? pm::detail::significant(*p.chunk_tokens, 6) : "-",
-      pm::detail::significant(p.batch_limit, 6),
+      pm::detail::significant(std::ceil(p.batch_limit), 6),
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
       ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};

@@ -1,4 +1,5 @@
 // KV-cache capacity: blocks, tokens and sequences that fit next to the weights.
+#include <cmath>
 #include <perfmodel/serving/prefix_cache.hpp>
 #include <perfmodel/serving/speculation.hpp>
 
@@ -111,6 +112,7 @@ struct kv_capacity {
     out.add("sequences", "sequences", c.sequences);
     add_reservation(out, budget);
     out.set(c.feasible);
+    if constexpr (std::same_as<T, double>) out.conclusion = conclusion_of(d, c.sequences, tokens);
     if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
     note_cache_format(out, formats);
     const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
@@ -122,6 +124,15 @@ struct kv_capacity {
   }
 
  private:
+  /// "Room for 360 sequences of 32000 tokens on 64 GPUs (8 data-parallel groups of 8)."
+  static std::string conclusion_of(const pm::deployment& d, double sequences, double context) {
+    const auto count = [](double x) { return pm::detail::significant(std::floor(x), 9); };
+    const pm::parallel_layout& l = d.layout;
+    std::string on = cat(l.ranks(), l.ranks() == 1 ? " GPU" : " GPUs");
+    if (l.data > 1) on += cat(" (", l.data, " data-parallel groups of ", l.ranks() / l.data, ")");
+    return cat("Room for ", count(sequences), sequences == 1.0 ? " sequence of " : " sequences of ",
+               count(context), " tokens on ", on, ".\n");
+  }
   template <pm::Scalar T>
   static void note_weights(outcome<T>& out, const inputs<T>& in, const pm::weight_storage& stored) {
     const char* why = in.has("weight_format") ? "given" : "the checkpoint's";

@@ -112,13 +112,15 @@ template <Scalar T>
 constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chip,
                                  const basic_step_demand<T>& s, const duration<T>& memory,
                                  const duration<T>& vector, const duration<T>& communication,
-                                 const duration<T>& host_link = {}) {
+                                 const duration<T>& host_link = {},
+                                 const duration<T>& launch = {}) {
   basic_terms<T> resources;
   resources.add(limiter::memory, "memory", memory);
   if (upper(host_link.value()) > 0.0) resources.add(limiter::link, "host_link", host_link);
   resources.add(limiter::compute, "compute", s.compute);
   resources.add(limiter::vector_compute, "vector", vector);
   resources.add(limiter::link, "communication", communication);
+  if (upper(launch.value()) > 0.0) resources.add(limiter::launch, "launch", launch);
   e.limiter = resources.limiting();
   e.time = on_chip;
   if (upper(communication.value()) > 0.0) {
@@ -259,7 +261,8 @@ class predicted_step {
     on_chip += launches + host;
     const T resident = 1.0 - host_weight_share(replica_);
     const duration<T> memory = (resident * s.weights + s.cache) / replica_.device.dram.bandwidth;
-    add_communication(e, on_chip, s, memory, duration<T>{}, links, host_link);
+    add_communication(e, on_chip, s, memory, duration<T>{}, links, host_link,
+                      duration<T>(launches + host));
     return e;
   }
 

@@ -108,9 +108,30 @@ inline technique gain_on_part(const adviser& a, const technique_description& wor
   return t;
 }
 
-/// A step takes `p.time` with graphs; the time of nodes is in it. In eager mode it
-/// takes as long as the CPU needs for the framework's kernels, if that is longer.
+/// Switches CUDA graphs of all deployments of a service.
+inline void use_graphs(advised_service& s, bool graphs) {
+  s.deployment.cuda_graphs = graphs;
+  if (!s.pools) return;
+  s.pools->prefill.deployment.cuda_graphs = graphs;
+  s.pools->decode.deployment.cuda_graphs = graphs;
+}
+
+/// The service with and without CUDA graphs, where its evaluator prices launches and no costs of
+/// launches are given. Else a step takes `p.time` with graphs; the time of nodes is in it. In
+/// eager mode it takes as long as the CPU needs for the framework's kernels, if that is longer.
 inline technique cuda_graph(const adviser& a, const kernels_of_step& p, const kernel_facts& f) {
+  const technique_description words{
+      "cuda_graph", "launches", "a capture for each shape, and memory for it",
+      "dynamic shapes replay a capture too seldom, or kernels are longer than launches"};
+  const kernel_facts usual{};
+  const bool given = f.framework != usual.framework || f.costs.cpu != usual.costs.cpu ||
+                     f.capture != usual.capture || f.calls != usual.calls;
+  if (!given) {
+    const bool used = a.deployed().cuda_graphs;
+    technique t = a.try_change(
+        words, [used](advised_service& s) { use_graphs(s, !used); }, used);
+    if (t.makes_feasible || t.gain != 1.0) return t;
+  }
   const framework_launches by = launches_of(f.framework);
   launch_costs costs = f.costs;
   if (!(costs.cpu.value() > 0.0)) costs.cpu = by.cpu;
@@ -119,10 +140,7 @@ inline technique cuda_graph(const adviser& a, const kernels_of_step& p, const ke
   const double gain = graph_gain(costs, kernels, p.time, f.capture, f.calls);
   const duration<> exposed = exposed_launch(costs, kernels, p.time);
   return gain_on_part(
-      a,
-      {"cuda_graph", "launches", "a capture for each shape, and memory for it",
-       "dynamic shapes replay a capture too seldom, or kernels are longer than launches"},
-      gain, p.time,
+      a, words, gain, p.time,
       join_text("in eager mode the CPU launches ", kernels, " kernels in ", kernels * costs.cpu,
                 ", a step takes ", p.time, ": exposed launch time ", exposed, "; a capture of ",
                 f.capture, " is replayed ", f.calls, " times"),
