@@ -246,13 +246,14 @@ def scores(b):
     return found, unanswered
 
 
-def summary(rows):
-    """Mean and median error, bias (of the logarithm) and share inside, in per cent; None where there is none."""
+def summary(rows, figure):
+    """Error (mean; of TTFT the median), bias of the logarithm, share inside, in per cent; None without rows."""
     if not rows:
         return None
     errors = [abs(r - 1) for r, _, _ in rows]
     inside = [i for _, i, _ in rows if i is not None]
-    return dict(n=len(rows), mean=100 * statistics.fmean(errors), median=100 * statistics.median(errors),
+    typical = statistics.median if figure == 'ttft' else statistics.fmean
+    return dict(n=len(rows), mean=100 * typical(errors),
                 bias=100 * (math.exp(statistics.fmean(math.log(r) for r, _, _ in rows)) - 1),
                 inside=100 * statistics.fmean(inside) if inside else None,
                 quicker=sum(q for _, _, q in rows))
@@ -270,7 +271,7 @@ PAGE = '''# Scoreboard of services
 Written by `validation/scoreboard.py NAPKIN DIR .` from tables of others, which are not part of this project; `napkin trust` has
 the same rows. Each run is asked as it was run: lengths, spread, concurrency, number of requests, layout, formats.
 
-Per figure: mean absolute error in per cent (bias), share of runs inside the 80 % interval. `fitted`: the engine's constants were
+Per figure: mean absolute error (of TTFT the median) in per cent (bias), share of runs inside the 80 % interval. `fitted`: the engine's constants were
 fitted to these runs; all others were never fitted. {quicker} of {all} runs are quicker than a bound, {none} have no answer.
 
 Others report, on their own runs: BLIS 2 TPOT 11.9 %, TTFT 31.5 %; AISimulate TPOT 28 %, and 10.1 % with one factor per shape.
@@ -291,7 +292,7 @@ def main():
     order = lambda g: (g[1], g[2], g[3], g[4], g[0])
     for group in sorted(set(found) | set(unanswered), key=order):
         who, protocol, model, chip, engine, fitted = group
-        each = {k: summary(found[group].get(k)) for k in FIELDS}
+        each = {k: summary(found[group].get(k), k) for k in FIELDS}
         n = max((x['n'] for x in each.values() if x), default=0)
         quicker += sum(x['quicker'] for x in each.values() if x)
         if n == 0:
