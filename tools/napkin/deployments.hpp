@@ -200,7 +200,7 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
 /// Adds the formats of a deployment and the reasons for them.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
-  if (in.all().scalars_only()) return;
+  if (!in.wants_texts()) return;
   const perfmodel::engine_formats f = in.formats();
   const perfmodel::weight_storage& w = f.weights;
   const bool routed = experts_of(find_model(in.text("model")).model).has_value();
