@@ -94,7 +94,7 @@ TEST_CASE("bounds from a record of the law equal step_bound()") {
     const pm::deployment d = random_deployment(x, *cat::models[n / 3].model);
     try {
       auto prepared = pm::prepare(d, pm::datasheet{});
-      pm::detail::recorded_bounds records;
+      pm::detail::recorded_bounds<double> records;
       for (long k = 0; k < 400; ++k) {
         const pm::iteration i = random_iteration(x, k);
         const auto plain = pm::step_bound(d, i), kept = prepared.bound(i);

@@ -15,6 +15,7 @@ namespace perfmodel::inline v0_3::detail {
 /// of operations that are no polynomials (minima, powers). Comparisons that the bounds of the
 /// inputs do not decide are guards: the record holds where each has the same outcome.
 /// Leaves out: numbers that leave the record as a double through a conversion; it is then void.
+template <Scalar T>
 class recording {
  public:
   enum class operation : std::uint8_t {
@@ -148,11 +149,14 @@ class recording {
 
 /// The number of a check: its comparisons are recorded, and a conversion to a double voids the
 /// record.
+template <Scalar T>
 class checked_number {
+  using polynomial = typename recording<T>::polynomial;
+
  public:
-  checked_number(double value, recording* r, recording::polynomial p)
+  checked_number(double value, recording<T>* r, polynomial p)
       : v_(value), r_(r), p_(std::move(p)) {}
-  explicit checked_number(double value) : v_(value), p_(recording::constant(value)) {}
+  explicit checked_number(double value) : v_(value), p_(recording<T>::constant(value)) {}
   operator double() const {
     if (r_ != nullptr) r_->pin();
     return v_;
@@ -177,44 +181,45 @@ class checked_number {
  private:
   static bool compare(const checked_number& a, const checked_number& b, bool strict) {
     const bool holds = strict ? a.v_ > b.v_ : a.v_ >= b.v_;
-    recording* r = a.r_ != nullptr ? a.r_ : b.r_;
+    recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
     return r == nullptr ? holds : r->compare(a.p_, b.p_, strict, holds);
   }
   double v_;
-  recording* r_ = nullptr;
-  recording::polynomial p_;
+  recording<T>* r_ = nullptr;
+  polynomial p_;
 };
 
 /// A double with a polynomial in a recording. A constant has no recording.
+template <Scalar T>
 class recorded {
-  using polynomial = recording::polynomial;
-  using operation = recording::operation;
+  using polynomial = typename recording<T>::polynomial;
+  using operation = typename recording<T>::operation;
 
  public:
   recorded() = default;
   recorded(double value) : v_(value) {}
   /// Input of a recording, which is within these bounds whenever the record is used.
-  static recorded input(recording& r, double value, double least, double most) {
+  static recorded input(recording<T>& r, double value, double least, double most) {
     return {value, &r, r.add_atom(operation::input, {}, {}, least, most)};
   }
   double value() const { return v_; }
-  polynomial terms() const { return r_ == nullptr ? recording::constant(v_) : p_; }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : p_; }
 
   friend recorded operator+(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ + b.v_,
-              [&](recording&) { return recording::sum(a.terms(), b.terms(), 1.0); });
+              [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), 1.0); });
   }
   friend recorded operator-(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ - b.v_,
-              [&](recording&) { return recording::sum(a.terms(), b.terms(), -1.0); });
+              [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), -1.0); });
   }
   friend recorded operator*(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ * b.v_, [&](recording& r) { return r.product(a.terms(), b.terms()); });
+    return of(a, b, a.v_ * b.v_, [&](recording<T>& r) { return r.product(a.terms(), b.terms()); });
   }
   friend recorded operator/(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ / b.v_, [&](recording& r) {
+    return of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
       return r.product(a.terms(),
-                       b.r_ == nullptr ? recording::constant(1.0 / b.v_) : r.inverse(b.terms()));
+                       b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(b.terms()));
     });
   }
   friend recorded operator-(const recorded& a) { return 0.0 - a; }
@@ -231,9 +236,9 @@ class recorded {
     return a.number() >= b.number() && b.number() >= a.number();
   }
 
-  friend checked_number mid(const recorded& x) { return x.number(); }
-  friend checked_number lower(const recorded& x) { return x.number(); }
-  friend checked_number upper(const recorded& x) { return x.number(); }
+  friend checked_number<T> mid(const recorded& x) { return x.number(); }
+  friend checked_number<T> lower(const recorded& x) { return x.number(); }
+  friend checked_number<T> upper(const recorded& x) { return x.number(); }
   friend recorded scalar_min(const recorded& a, const recorded& b) {
     return extreme(operation::minimum, a, b, perfmodel::scalar_min(a.v_, b.v_));
   }
@@ -249,11 +254,11 @@ class recorded {
   friend recorded sqrt(const recorded& x) { return function(operation::sqrt, x, math::sqrt(x.v_)); }
   friend recorded pow(const recorded& a, const recorded& b) {
     return of(a, b, math::pow(a.v_, b.v_),
-              [&](recording& r) { return r.add_atom(operation::pow, a.terms(), b.terms()); });
+              [&](recording<T>& r) { return r.add_atom(operation::pow, a.terms(), b.terms()); });
   }
 
  private:
-  recorded(double value, recording* r, polynomial p) : v_(value), r_(r), p_(std::move(p)) {
+  recorded(double value, recording<T>* r, polynomial p) : v_(value), r_(r), p_(std::move(p)) {
     if (p_.empty() || (p_.size() == 1 && p_[0].first == 0)) {  // does not depend on the inputs
       v_ = p_.empty() ? 0.0 : p_[0].second;
       r_ = nullptr;
@@ -261,14 +266,14 @@ class recorded {
   }
   template <class Make>
   static recorded of(const recorded& a, const recorded& b, double value, const Make& make) {
-    recording* r = a.r_ != nullptr ? a.r_ : b.r_;
+    recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
     return r == nullptr ? recorded(value) : recorded(value, r, make(*r));
   }
-  checked_number number() const { return {v_, r_, terms()}; }
+  checked_number<T> number() const { return {v_, r_, terms()}; }
   static recorded extreme(operation op, const recorded& a, const recorded& b, double value) {
-    return of(a, b, value, [&](recording& r) {
+    return of(a, b, value, [&](recording<T>& r) {
       const polynomial x = a.terms(), y = b.terms();
-      const polynomial difference = recording::sum(x, y, -1.0);
+      const polynomial difference = recording<T>::sum(x, y, -1.0);
       const bool above = r.least(difference) >= 0.0, below = r.most(difference) <= 0.0;
       const bool largest = op == operation::maximum;
       if (above) return largest ? x : y;
@@ -281,26 +286,26 @@ class recorded {
     });
   }
   static recorded function(operation op, const recorded& x, double value) {
-    return of(x, x, value, [&](recording& r) {
+    return of(x, x, value, [&](recording<T>& r) {
       const bool negative = op == operation::log || !(r.least(x.terms()) >= 0.0);
       return r.add_atom(op, x.terms(), {}, negative ? -infinity : 0.0);
     });
   }
 
   double v_ = 0.0;
-  recording* r_ = nullptr;
+  recording<T>* r_ = nullptr;
   polynomial p_{};
 };
 
 }  // namespace perfmodel::inline v0_3::detail
 
 namespace perfmodel::inline v0_3 {
-template <>
-inline constexpr bool is_scalar<detail::recorded> = true;
+template <class T>
+inline constexpr bool is_scalar<detail::recorded<T>> = true;
 /// An index of a least cost does not become part of a number.
-template <>
-struct lanes_of<detail::recorded> {
+template <class T>
+struct lanes_of<detail::recorded<T>> {
   static constexpr std::size_t count = 1;
-  static double lane(const detail::recorded& x, std::size_t) { return x.value(); }
+  static double lane(const detail::recorded<T>& x, std::size_t) { return x.value(); }
 };
 }  // namespace perfmodel::inline v0_3

@@ -9,22 +9,23 @@ namespace perfmodel::inline v0_3::detail {
 
 /// A recording as a list of operations on doubles.
 /// Tests: tests/property/prepared.cpp, against the law itself.
+template <Scalar T>
 class recorded_program {
  public:
   using numbers = std::array<double, 192>;
 
-  recorded_program(const recording& r, const std::vector<recorded>& results) : r_(&r) {
-    for (const recording::atom& a : r.atoms())
-      atoms_.push_back(a.op == recording::operation::input ? next_++ : -1);
+  recorded_program(const recording<T>& r, const std::vector<recorded<T>>& results) : r_(&r) {
+    for (const typename recording<T>::atom& a : r.atoms())
+      atoms_.push_back(a.op == recording<T>::operation::input ? next_++ : -1);
     one_ = at(next_++);
     monomials_.assign(r.monomials().size(), -1);
-    for (const recording::guard& g : r.guards()) {
+    for (const typename recording<T>::guard& g : r.guards()) {
       const int at = place_of(g.difference);
       append(g.strict ? (g.holds ? code::above : code::not_above)
                       : (g.holds ? code::least : code::below),
              at, at);
     }
-    for (const recorded& x : results) results_.push_back(place_of(x.terms()));
+    for (const recorded<T>& x : results) results_.push_back(place_of(x.terms()));
     usable_ = !r.is_pinned() && next_ <= static_cast<int>(numbers().size());
     r_ = nullptr;
   }
@@ -96,7 +97,7 @@ class recorded_program {
     code_.push_back({op, at(next_), at(a), at(b), at(c), factor});
     return makes ? next_++ : a;
   }
-  int place_of(const recording::polynomial& p) {
+  int place_of(const typename recording<T>::polynomial& p) {
     for (const auto& [known, place] : sums_) {
       if (known == p) return place;
     }
@@ -138,18 +139,18 @@ class recorded_program {
   }
   int place_of_atom(int i) {
     if (atoms_[at(i)] >= 0) return atoms_[at(i)];
-    const recording::atom& a = r_->atoms()[at(i)];
+    const typename recording<T>::atom& a = r_->atoms()[at(i)];
     const int left = place_of(a.a);
-    if (a.op == recording::operation::sum) return atoms_[at(i)] = left;
-    const bool two = a.op <= recording::operation::pow;
+    if (a.op == recording<T>::operation::sum) return atoms_[at(i)] = left;
+    const bool two = a.op <= recording<T>::operation::pow;
     const int right = two ? place_of(a.b) : left;
     return atoms_[at(i)] = append(static_cast<code>(static_cast<int>(a.op) - 2), left, right);
   }
 
-  const recording* r_;
+  const recording<T>* r_;
   std::vector<instruction> code_{};
   std::vector<int> results_{}, atoms_{}, monomials_{};
-  std::vector<std::pair<recording::polynomial, int>> sums_{};
+  std::vector<std::pair<typename recording<T>::polynomial, int>> sums_{};
   int next_ = 0;
   std::uint32_t one_ = 0;
   bool usable_ = false;
