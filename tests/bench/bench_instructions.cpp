@@ -1,15 +1,20 @@
 // What callgrind counts: the same roofline over quantities and over raw doubles; services, and a
 // plan. usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
-//        bench_instructions closed | open | passes | plan | no_service   100 answers, 100 passes, one plan
+//        bench_instructions closed | open | pools | drafts | bound | step | passes | plan | no_service
+//            100 services, 10,000 prepared bounds or steps, 100 passes, one plan
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <cstring>
+#include <iterator>
+#include <optional>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/serving.hpp>
+#include <perfmodel/step.hpp>
 #include <vector>
 
 namespace pm = perfmodel;
@@ -87,6 +92,40 @@ constexpr int answers = 100;
   }
   return sum;
 }
+/// The same of pools of prefill and decode replicas.
+[[gnu::noinline]] double serve_pools(const pm::deployment& d, pm::service_load l,
+                                     const pm::calibrated& calibration) {
+  pm::disaggregated pools{{d, 1.0}, {d, 1.0}};
+  pools.link.bandwidth_per_device = 50e9 * pm::byte_per_s;
+  double sum = 0;
+  for (int i = 0; i < answers; ++i) {
+    l.input_tokens = 2049.0 + i % 50;
+    sum += pm::serving(pools, l, calibration).itl.value();
+  }
+  return sum;
+}
+[[gnu::noinline]] double serve_drafts(const pm::deployment& d, pm::service_load l,
+                                      const pm::calibrated& calibration) {
+  pm::speculation drafts{.length = 3};
+  drafts.acceptance.push_back(0.7);
+  double sum = 0;
+  for (int i = 0; i < answers; ++i) {
+    l.input_tokens = 2049.0 + i % 50;
+    sum += pm::serving(d, l, drafts, calibration).itl.value();
+  }
+  return sum;
+}
+/// Prepared decode steps, each of another batch: bounds, or predicted times.
+[[gnu::noinline]] double prepared(const pm::deployment& d, const pm::calibrated& calibration,
+                                  bool bounds) {
+  auto p = pm::prepare(d, calibration);
+  double sum = 0;
+  for (int i = 0; i < 100 * answers; ++i) {
+    const pm::iteration one{.batch = 1.0 + i % 251, .context = 4096.0};
+    sum += bounds ? p.bound_time(one).value() : p.step_time(one).value();
+  }
+  return sum;
+}
 /// Decode passes of one deployment, each of another batch and context.
 [[gnu::noinline]] double pass(const pm::deployment& d, const pm::calibrated& calibration) {
   pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> passes(d, calibration,
@@ -111,7 +150,9 @@ constexpr int answers = 100;
 /// The result of a mode about services; none for another mode.
 std::optional<double> of_services(const char* mode) {
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
-  if (!is("closed") && !is("open") && !is("passes") && !is("plan") && !is("no_service")) return {};
+  constexpr const char* modes[] = {"closed", "open",   "pools", "drafts",    "bound",
+                                   "step",   "passes", "plan",  "no_service"};
+  if (!std::any_of(std::begin(modes), std::end(modes), is)) return {};
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
                          .layout = {.tensor = 8},
@@ -120,6 +161,9 @@ std::optional<double> of_services(const char* mode) {
   pm::service_load l{
       .input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
   if (is("closed")) return serve(d, l, calibration);
+  if (is("pools")) return serve_pools(d, l, calibration);
+  if (is("drafts")) return serve_drafts(d, l, calibration);
+  if (is("bound") || is("step")) return prepared(d, calibration, is("bound"));
   l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
   if (is("open")) return serve(d, l, calibration);
   if (is("passes")) return pass(d, calibration);
@@ -159,7 +203,7 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(mode, "empty") != 0) {
     std::fputs(
         "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
-        "empty | closed | open | passes | plan | no_service\n",
+        "empty | closed | open | pools | drafts | bound | step | passes | plan | no_service\n",
         stderr);
     return 2;
   }

@@ -81,7 +81,7 @@ int main(int argc, char**) {
   const double bound =
       least_ns(9, 4000, [&](double i) { return pm::step_bound(d, iteration(i)).time.value(); });
   const double bound_prepared =
-      least_ns(9, 4000, [&](double i) { return prepared.bound(iteration(i)).time.value(); });
+      least_ns(9, 4000, [&](double i) { return prepared.bound_time(iteration(i)).value(); });
   const double step =
       least_ns(9, 2000, [&](double i) { return pm::step(d, iteration(i), policy).time.value(); });
   const double step_prepared =

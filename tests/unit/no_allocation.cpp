@@ -7,6 +7,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
+#include <perfmodel/step.hpp>
 
 namespace unit_no_allocation {
 namespace {
@@ -86,6 +87,21 @@ TEST_CASE("serving: no result allocates, nor its percentiles") {
       CHECK(allocations_of([&] { sink = pm::step(d, pass, calibration).time.value(); }) == 0);
     }
   }
+}
+
+TEST_CASE("prepared steps allocate nothing once a bound is recorded") {
+  const pm::deployment d{.device = cat::h100_sxm, .model = cat::gpt_oss_120b};
+  const pm::calibrated calibration = pm::calibrated_for(cat::h100_sxm);
+  auto prepared = pm::prepare(d, calibration);
+  const auto ask = [&] {
+    for (int i = 1; i <= 100; ++i) {
+      const pm::iteration one{.batch = 1.0 * i, .context = 4096.0};
+      sink = prepared.bound(one).time.value() + prepared.bound_time(one).value();
+      sink = prepared.step_time(one).value();
+    }
+  };
+  CHECK(allocations_of(ask) > 0);
+  CHECK(allocations_of(ask) == 0);
 }
 
 }  // namespace unit_no_allocation

@@ -1,5 +1,6 @@
 #include "batch.hpp"
 
+#include <algorithm>
 #include <istream>
 #include <ostream>
 
@@ -26,25 +27,41 @@ class line_reader {
   bool next(std::string& line) {
     line.clear();
     too_long_ = false;
-    using traits = std::char_traits<char>;
-    for (;;) {
-      if (buffer_.in_avail() <= 0) out_.flush();
-      const auto c = next_byte();
-      if (traits::eq_int_type(c, traits::eof())) return !line.empty();
-      if (c == '\n') return true;
-      if (line.size() < longest_line) {
-        line += traits::to_char_type(c);
-      } else {
-        too_long_ = true;
-      }
+    bool any = false;
+    while (fill()) {
+      any = true;
+      const std::size_t end = read_.find('\n', at_);
+      const std::size_t here = (end == read_.npos ? read_.size() : end) - at_;
+      const std::size_t room = longest_line - line.size();
+      line.append(read_, at_, std::min(here, room));
+      too_long_ = too_long_ || here > room;
+      at_ += here + 1;
+      if (end != read_.npos) return true;
     }
+    return any;
   }
   bool too_long() const { return too_long_; }
 
  private:
-  std::char_traits<char>::int_type next_byte() {
+  /// Reads what is there; waits where nothing is. False at the end of the input.
+  bool fill() {
+    constexpr std::streamsize most = 1 << 16;
+    if (at_ < read_.size()) return true;
+    at_ = 0;
+    read_.clear();
     try {
-      return buffer_.sbumpc();
+      std::streamsize there = buffer_.in_avail();
+      if (there <= 0) {
+        out_.flush();
+        if (std::char_traits<char>::eq_int_type(buffer_.sgetc(), std::char_traits<char>::eof()))
+          return false;
+        there = std::max<std::streamsize>(buffer_.in_avail(), 1);
+      }
+      read_.resize(static_cast<std::size_t>(std::min(there, most)));
+      const std::streamsize got =
+          buffer_.sgetn(read_.data(), static_cast<std::streamsize>(read_.size()));
+      read_.resize(static_cast<std::size_t>(got));
+      return got > 0;
     } catch (const std::ios_base::failure&) {
       throw error(error_code::unreadable_file, "stdin: cannot be read");
     }
@@ -52,6 +69,8 @@ class line_reader {
 
   std::streambuf& buffer_;
   std::ostream& out_;
+  std::string read_{};  ///< bytes read, up to several lines
+  std::size_t at_ = 0;  ///< first byte of read_ that is not in a line
   bool too_long_ = false;
 };
 

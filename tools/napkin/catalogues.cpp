@@ -1,8 +1,11 @@
 #include "catalogues.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <iterator>
 #include <map>
+#include <memory>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <utility>
@@ -45,6 +48,18 @@ const found_model& remembered(const std::string& name, Make make) {
   return models.emplace(name, std::move(made)).first->second;
 }
 
+/// A model of the catalogue; it stays in memory until its thread ends.
+const found_model& model_of(const pm::catalog::model_entry& entry) {
+  static thread_local std::array<std::unique_ptr<const found_model>, std::size(pm::catalog::models)>
+      all;
+  auto& one = all[static_cast<std::size_t>(&entry - pm::catalog::models)];
+  if (!one) {
+    one = std::make_unique<const found_model>(
+        found_model{.model = *entry.model, .stored = entry.model->stored, .source = entry.source});
+  }
+  return *one;
+}
+
 }  // namespace
 
 std::span<const std::string_view> accelerator_names() {
@@ -59,7 +74,13 @@ std::span<const std::string_view> model_names() {
 }
 
 const pm::accelerator& find_accelerator(std::string_view name) {
-  if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) return *found;
+  // A batch names the same accelerator in many lines.
+  static thread_local std::pair<std::string, const pm::accelerator*> last;
+  if (last.second != nullptr && last.first == name) return *last.second;
+  if (const pm::accelerator* found = pm::catalog::find_accelerator(name)) {
+    last = {std::string(name), found};
+    return *found;
+  }
   std::string relatives;
   for (const std::string_view key : pm::catalog::related_accelerators(name)) {
     if (!key.empty()) relatives += (relatives.empty() ? "" : ", ") + std::string(key);
@@ -83,14 +104,12 @@ const found_model& find_model(std::string_view name) {
     const std::string path(name);
     return remembered(path, [&] { return read_model(path); });
   }
+  // A request asks for its model several times.
+  static thread_local const pm::catalog::model_entry* last = nullptr;
+  if (last != nullptr && last->key == name) return model_of(*last);
   const pm::catalog::model_entry* entry = pm::catalog::find_model_entry(name);
   if (entry == nullptr) entry = pm::catalog::find_model_entry(catalogue_name(name));
-  if (entry != nullptr) {
-    return remembered(std::string(entry->key), [&] {
-      return found_model{
-          .model = *entry->model, .stored = entry->model->stored, .source = entry->source};
-    });
-  }
+  if (entry != nullptr) return model_of(*(last = entry));
   if (const auto quantised = without_format(name)) {
     return remembered(std::string(name), [&] {
       found_model found = find_model(quantised->name);

@@ -260,7 +260,7 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
 /// Adds the formats of a deployment and the reasons for them.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
-  if (in.all().scalars_only()) return;
+  if (!in.wants_texts()) return;
   if (in.asked().find("network_bytes_per_s") != nullptr) note_network(out, in);
   const perfmodel::engine_formats f = in.formats();
   const perfmodel::weight_storage& w = f.weights;

@@ -51,6 +51,9 @@ class inputs {
 
   const query& asked() const { return request_.asked(); }
   const request& all() const { return request_; }
+  /// Whether texts that explain the results are wanted.
+  bool wants_texts() const { return texts_ && !request_.scalars_only(); }
+  void leave_out_texts() { texts_ = false; }
   bool has(std::string_view key) const { return request_.has(key); }
   bool given(std::string_view key) const { return request_.at(key).given; }
   bool flag(std::string_view key) const { return request_.flag(key); }
@@ -167,6 +170,7 @@ class inputs {
 
   const request& request_;
   perfmodel::trace* tape_ = nullptr;
+  bool texts_ = true;
 };
 
 }  // namespace napkin

@@ -1,6 +1,8 @@
 #include "output.hpp"
 
+#include <bitset>
 #include <cmath>
+#include <functional>
 #include <perfmodel/units/text.hpp>
 #include <sstream>
 #include <string>
@@ -65,12 +67,13 @@ void note_json(json& out, const calibrated_note& note) {
   out["profile"] = profile_json(note.profile);
 }
 json profile_json(const profile_note& p) {
-  json from = json::object();
+  json from = json::object(), out = json::object();
   for (const profile_transfer& t : p.transfers) from[t.part] = t.source_gpu;
-  return {{"name", p.name},
-          {"basis", pm::name_of(p.basis)},
-          {"source", p.source},
-          {"transferred_from", std::move(from)}};
+  out["name"] = p.name;
+  out["basis"] = pm::name_of(p.basis);
+  out["source"] = p.source;
+  out["transferred_from"] = std::move(from);
+  return out;
 }
 
 /// Fields of the request's model files that were not used.
@@ -87,11 +90,35 @@ static std::vector<std::string> not_read_of(const json& request) {
   return all;
 }
 
+namespace {
+
+/// Adds members to an object without a search for those that are new.
+class json_members {
+ public:
+  explicit json_members(json& to) : to_(to.get_ref<json::object_t&>()) { to_.reserve(48); }
+  void put(std::string_view key, json value) {
+    const std::size_t bit = std::hash<std::string_view>()(key) % seen_.size();
+    if (seen_[bit]) {
+      to_[std::string(key)] = std::move(value);
+    } else {
+      seen_[bit] = true;
+      to_.emplace_back(std::string(key), std::move(value));
+    }
+  }
+
+ private:
+  json::object_t& to_;
+  std::bitset<1024> seen_{};
+};
+
+}  // namespace
+
 json outcome_json(const outcome<>& answer, const json& request) {
   json out = json::object();
-  if (const auto id = request.find("id"); id != request.end()) out["id"] = *id;
-  for (const auto& r : answer.results) out[r.key] = value_json(answer, r);
-  out.update(answer.facts);
+  json_members all(out);
+  if (const auto id = request.find("id"); id != request.end()) all.put("id", *id);
+  for (const auto& r : answer.results) all.put(r.key, value_json(answer, r));
+  for (const auto& [key, fact] : answer.facts.get_ref<const json::object_t&>()) all.put(key, fact);
   if (const auto not_read = not_read_of(request); !not_read.empty()) out["not_read"] = not_read;
   out["mode"] = answer.calibrated ? "calibrated" : "bound";
   const bool none = answer.has_feasibility && !answer.feasible;

@@ -118,6 +118,7 @@ query make_plan_keys() {
           "chunked prefill";
     }
   }
+  q.index_keys();
   return q;
 }
 

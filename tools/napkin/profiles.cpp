@@ -1,6 +1,8 @@
 #include "profiles.hpp"
 
 #include <algorithm>
+#include <deque>
+#include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/step/operators.hpp>
 
@@ -74,8 +76,9 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
   return common::cat("A prediction", of_it, "--mode calibrated, ", by, ", with a wider interval");
 }
 
-calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
-                           const given_profile* given) {
+namespace {
+
+calibration shipped_calibration(const pm::accelerator& a, profile_part part, pm::engine by) {
   const std::string needed = needed_for_prediction(a, part);
   if (!needed.empty()) {
     throw pm::error(pm::error_code::unknown_name,
@@ -85,7 +88,38 @@ calibration calibration_of(const pm::accelerator& a, profile_part part, std::str
   catalog::require_calibrated_kind(a);
   calibration c;
   c.accelerator = a.name;
-  c.calibration = pm::calibrated_for(a, pm::find_engine(engine).value_or(pm::engine::none));
+  c.calibration = pm::calibrated_for(a, by);
+  return c;
+}
+
+/// The calibration of a catalogue accelerator, memoised per thread; null for another accelerator.
+const calibration* remembered_calibration(const pm::accelerator& a, profile_part part,
+                                          pm::engine by) {
+  struct entry {
+    const pm::accelerator* machine;
+    profile_part part;
+    pm::engine by;
+    calibration made;
+  };
+  constexpr std::size_t most = 16;
+  static thread_local std::deque<entry> all;
+  for (const entry& e : all) {
+    if (e.machine == &a && e.part == part && e.by == by) return &e.made;
+  }
+  const bool in_catalogue = std::any_of(catalog::accelerators.begin(), catalog::accelerators.end(),
+                                        [&a](const auto& e) { return e.spec == &a; });
+  if (!in_catalogue) return nullptr;
+  if (all.size() >= most) all.clear();
+  return &all.emplace_back(entry{&a, part, by, shipped_calibration(a, part, by)}).made;
+}
+
+}  // namespace
+
+calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
+                           const given_profile* given) {
+  const pm::engine by = pm::find_engine(engine).value_or(pm::engine::none);
+  const calibration* known = remembered_calibration(a, part, by);
+  calibration c = known != nullptr ? *known : shipped_calibration(a, part, by);
   if (is_of(given, a)) {
     c.calibration.machine = given->machine.value;
     c.calibration.notes[0] = {pm::profile_part::gemms, nullptr, given->machine.from,

@@ -1,9 +1,11 @@
 // The list of queries, and the evaluation of requests.
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <stdexcept>
 
 #include "infeasible.hpp"
+#include "io/amount.hpp"
 #include "measured.hpp"
 #include "planning.hpp"
 #include "query.hpp"
@@ -22,7 +24,10 @@ std::vector<query> collect() {
                      step_queries, serving_queries, simulation_queries, speculation_queries,
                      model_queries, advise_queries, trust_queries, machine_queries,
                      roofline_queries, time_queries, path_queries, capacity_queries}) {
-    for (query& q : part()) all.push_back(std::move(q));
+    for (query& q : part()) {
+      q.index_keys();
+      all.push_back(std::move(q));
+    }
   }
   return all;
 }
@@ -32,6 +37,40 @@ std::vector<query> collect() {
 std::span<const query> all_queries() {
   static const std::vector<query> all = collect();
   return all;
+}
+
+namespace {
+
+double default_of(const key& k) {
+  std::string_view rest;
+  return parse_number(k.fallback, rest).value_or(0.0);
+}
+
+}  // namespace
+
+void query::index_keys() {
+  if (keys.size() > 255) throw std::logic_error(std::string("too many keys in ") + name);
+  by_name_ = {};
+  names_.clear();
+  default_numbers_.clear();
+  for (const key& k : keys) {
+    default_numbers_.push_back(default_of(k));
+    const bool known = !names_.empty() && find(k.name) != nullptr;
+    names_.emplace_back(k.name);
+    if (known) continue;  // the first key of a name
+    std::size_t at = slot_of(k.name);
+    while (by_name_[at] != 0) at = (at + 1) % slots;
+    by_name_[at] = static_cast<std::uint8_t>(names_.size());
+  }
+}
+const key* query::find_in_turn(std::string_view key_name) const {
+  for (const key& k : keys) {
+    if (key_name == k.name) return &k;
+  }
+  return nullptr;
+}
+double query::default_number(std::size_t i) const {
+  return names_.empty() ? default_of(keys[i]) : default_numbers_[i];
 }
 
 const key* query::find_spelled(std::string_view spelled) const {
@@ -47,6 +86,17 @@ const key* query::find_spelled(std::string_view spelled) const {
 }
 
 namespace {
+
+/// Whether each key is spelled by its name, or has no other spelling.
+bool has_key_names(const query& asked, const json& object) {
+  for (const auto& [spelled, v] : object.get_ref<const json::object_t&>()) {
+    const bool common =
+        std::find(std::begin(common_keys), std::end(common_keys), spelled) != std::end(common_keys);
+    if (common || asked.find(spelled) != nullptr) continue;
+    if (asked.find_spelled(spelled) != nullptr) return false;
+  }
+  return true;
+}
 
 json with_names(const query& asked, const json& object) {
   json out = json::object();
@@ -89,7 +139,7 @@ json with_key_names(json object) {
     }
     return object;
   }
-  if (asked != nullptr) return with_names(*asked, object);
+  if (asked != nullptr && !has_key_names(*asked, object)) return with_names(*asked, object);
   return object;
 }
 void put_request(json& object, json request) {
@@ -203,10 +253,11 @@ outcome<> similar_requests::operator()(const json& object) const {
   return asked_.answer(r, scaled ? &*scaled : nullptr);
 }
 
-outcome<> evaluate_closed_form(const query& asked, const json& object,
-                               const given_profile* profile) {
-  const std::optional<mode> wanted = mode_in(object);
-  const request r(asked, object, profile);
+namespace {
+
+outcome<> closed_form_of(const request& r, const json& object, std::optional<mode> wanted) {
+  const query& asked = r.asked();
+  const given_profile* profile = r.profile();
   const std::optional<calibration> c = calibration_of_request(asked, r, wanted);
   outcome<> answer = asked.answer(r, c ? &*c : nullptr);
   if (!c && !wanted && asked.part != profile_part::none) {
@@ -218,15 +269,24 @@ outcome<> evaluate_closed_form(const query& asked, const json& object,
   add_remedies(answer, asked, object, profile);
   return answer;
 }
+
+}  // namespace
+
+outcome<> evaluate_closed_form(const query& asked, const json& object,
+                               const given_profile* profile) {
+  const std::optional<mode> wanted = mode_in(object);
+  return closed_form_of(request(asked, object, profile), object, wanted);
+}
 outcome<> evaluate(const query& asked, const json& object, const given_profile* profile) {
-  outcome<> answer = evaluate_closed_form(asked, object, profile);
-  if (asked.name == std::string_view("serving")) simulate_instead(answer, object, profile);
+  const std::optional<mode> wanted = mode_in(object);
+  const request r(asked, object, profile);
+  outcome<> answer = closed_form_of(r, object, wanted);
+  if (asked.name == std::string_view("serving")) simulate_instead(answer, r, object);
   return answer;
 }
-outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object,
-                           const given_profile* profile) {
+outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object) {
   outcome<> answer = r.asked().answer(r, c);
-  if (r.asked().name == std::string_view("serving")) simulate_instead(answer, object, profile);
+  if (r.asked().name == std::string_view("serving")) simulate_instead(answer, r, object);
   return answer;
 }
 explanation explanation_of(const query& asked, const json& object, const given_profile* profile) {

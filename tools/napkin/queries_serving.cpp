@@ -243,6 +243,7 @@ struct serving {
   /// Given keys that a bound does not use.
   template <pm::Scalar T>
   static void note_left_out(outcome<T>& out, const inputs<T>& in, bool pools) {
+    if (!in.wants_texts()) return;
     const std::vector<std::string> all = left_out_of_bound(in.all(), pools);
     if (all.empty()) return;
     out.notes.push_back({"not used by a bound", listed(all, [](const auto& k) { return k; })});
@@ -279,7 +280,7 @@ struct serving {
 
   template <pm::Scalar T>
   static void note_workload(outcome<T>& out, const inputs<T>& in) {
-    if (!in.has("workload")) return;
+    if (!in.wants_texts() || !in.has("workload")) return;
     out.notes.push_back({"workload", find_workload(in.text("workload")).source});
   }
 

@@ -1,6 +1,8 @@
 // Declaration of a query: its name, its keys, and its evaluation over any scalar.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <optional>
 #include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/kernels/catalog/transfer.hpp>
@@ -31,14 +33,39 @@ struct query {
   outcome<> (*answer)(const request&, const calibration*) = nullptr;
   explanation (*explain)(const request&, const calibration*) = nullptr;
 
+  /// The key of that name; null where there is none.
   const key* find(std::string_view key_name) const {
-    for (const key& k : keys) {
-      if (key_name == k.name) return &k;
+    if (names_.empty()) return find_in_turn(key_name);
+    for (std::size_t i = slot_of(key_name);; i = (i + 1) % slots) {
+      const std::uint8_t at = by_name_[i];
+      if (at == 0) return nullptr;
+      if (names_[at - 1] == key_name) return &keys[at - 1];
     }
-    return nullptr;
   }
   /// The key of a name or of one of its other spellings; null where there is none.
   const key* find_spelled(std::string_view spelled) const;
+  /// The default of the i-th key as a number.
+  double default_number(std::size_t i) const;
+  /// Makes the hash table that find() reads. The keys must not change afterwards.
+  void index_keys();
+
+ private:
+  static constexpr std::size_t slots = 512;
+  /// Hash of a name: its length and three of its characters.
+  static constexpr std::size_t slot_of(std::string_view name) {
+    if (name.empty()) return 0;
+    const auto letter = [&name](std::size_t i) {
+      return static_cast<std::size_t>(static_cast<unsigned char>(name[i]));
+    };
+    const std::size_t n = name.size();
+    return (n * 37 + letter(0) * 5 + letter(n / 2) * 59 + letter(n - 1) * 11) % slots;
+  }
+
+  const key* find_in_turn(std::string_view key_name) const;
+
+  std::array<std::uint8_t, slots> by_name_{};  ///< 1 + position of a key; 0: empty slot
+  std::vector<std::string_view> names_{};
+  std::vector<double> default_numbers_{};
 };
 /// The request with the names of its keys in place of other spellings; `of`, `against` and
 /// `conditions` too. Throws inconsistent where one key has two spellings.
@@ -111,8 +138,10 @@ query declare() {
     bound_mode sheets;
     if (c != nullptr && in.asked().find("weight_copies") != nullptr && !in.has("weight_copies"))
       sheets.weight_copies = benchmark_buffers(in);
-    const outcome<> bound = Q::run(in, sheets);
-    outcome<> answer = bound;
+    inputs<double> of_bound(r);
+    if (c != nullptr) of_bound.leave_out_texts();  // a prediction has its own
+    const outcome<> bound = Q::run(of_bound, sheets);
+    outcome<> answer = c == nullptr ? bound : outcome<>();
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
         answer = Q::run(in, calibration_over(*c, in));
@@ -196,8 +225,7 @@ class similar_requests {
 bool changes_calibration(const key& k);
 /// Evaluates a request again with some of its numbers changed. Unlike evaluate it adds no text and
 /// no remedies; the results are those of evaluate.
-outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object,
-                           const given_profile* profile);
+outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object);
 
 /// Whether a query is of a model on an engine, so that a service profile applies to it.
 bool takes_services(const query& asked);

@@ -125,16 +125,15 @@ void assign(const key& k, const json& given, value& out) {
   }
 }
 
-void assign_default(const key& k, value& out) {
+void assign_default(const key& k, double number, value& out) {
   const std::string_view text = k.fallback;
   if (text.empty()) return;
   out.present = true;
-  std::string_view rest;
   switch (k.kind) {
     case key_kind::flag: out.flag = text == "true"; return;
     case key_kind::text:
     case key_kind::word: out.text = text; return;
-    default: out.number = parse_number(text, rest).value_or(0.0);
+    default: out.number = number;
   }
 }
 
@@ -321,7 +320,7 @@ request::request(const query& asked, const json& object, const given_profile* pr
     if (values_[i].present) continue;
     const key& k = asked.keys[i];
     if (k.required) missing.push_back(&k);
-    assign_default(k, values_[i]);
+    assign_default(k, asked.default_number(i), values_[i]);
   }
   if (missing.size() == 1) missing_key(asked, missing.front()->name, missing.front()->help);
   if (!missing.empty())

@@ -255,10 +255,9 @@ void scale(pm::time_range& range, double factor) {
 
 }  // namespace
 
-void simulate_instead(outcome<>& closed_form, const json& object, const given_profile* profile) {
-  const request r(find_query("serving"), object, profile);
+void simulate_instead(outcome<>& closed_form, const request& r, const json& object) {
   if (!wants_simulation(r, closed_form)) return;
-  const service_check c = check_of_serving(object, profile, closed_form);
+  const service_check c = check_of_serving(object, r.profile(), closed_form);
   if (!c.reason.empty() || !c.left_out.empty()) {
     const auto own = [](const std::string& k) { return k; };
     const std::string why = c.reason.empty() ? cat("not simulated: ", listed(c.left_out, own))

@@ -37,8 +37,9 @@ inline constexpr double notable_deviation = 0.15;
 service_check check_of_serving(const json& object, const given_profile* profile,
                                const outcome<>& closed_form);
 /// Replaces the latencies and rates of a closed form by those of a simulation, where `method` and
-/// the load ask for it and the simulation has all that was asked for.
-void simulate_instead(outcome<>& closed_form, const json& object, const given_profile* profile);
+/// the load ask for it and the simulation has all that was asked for. `r` is the request of
+/// `object`.
+void simulate_instead(outcome<>& closed_form, const request& r, const json& object);
 json check_json(const service_check& c);
 /// Table of closed form, simulation and their ratio.
 std::string check_text(const service_check& c);

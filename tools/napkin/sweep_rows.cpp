@@ -156,8 +156,7 @@ const std::vector<named_cell>& point_evaluator::at(const std::vector<std::size_t
       built_for_[i] = place[i];
     }
   }
-  answer_ =
-      evaluate_numbers(*request_, calibration_ ? &*calibration_ : nullptr, object_, r_.profile);
+  answer_ = evaluate_numbers(*request_, calibration_ ? &*calibration_ : nullptr, object_);
   cells_of(answer_, cells_);
   return cells_;
 }

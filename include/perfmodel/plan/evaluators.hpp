@@ -67,12 +67,8 @@ class prediction_evaluator {
   /// the prefill pool.
   constexpr disaggregated_estimate serve_pools(const disaggregated& d, const service_load& l,
                                                const prediction_evaluator& prefills) const {
-    const auto prefill = [&](const iteration& i) {
-      return prediction_of_step(d.prefill.deployment, i, prefills.policy_, prefills.links());
-    };
-    const auto decode = [&](const iteration& i) {
-      return prediction_of_step(d.decode.deployment, i, steady_, links());
-    };
+    steps_type prefill{d.prefill.deployment, prefills.policy_, prefills.links()};
+    steps_type decode{d.decode.deployment, steady_, links()};
     return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
                d, fill_prefix_hit(d.prefill.deployment, l), prefills.terms_, prefill, decode)
         .estimate();

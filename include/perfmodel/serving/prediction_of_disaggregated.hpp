@@ -14,14 +14,14 @@
 namespace perfmodel::inline v0_3::detail {
 
 /// Flow of requests through both pools. prefill(iteration) and decode(iteration) return the
-/// estimate of an engine step in each pool. The bound and the prediction of a disaggregated service
+/// estimate of an engine step in each pool; where they have time(iteration), times come from it.
+/// The bound and the prediction of a disaggregated service
 /// derive from this class.
 template <Scalar T, class Prefill, class Decode>
 class pool_flow {
  protected:
   constexpr pool_flow(const basic_disaggregated<T>& d, const basic_service_load<T>& l,
-                      const basic_service_terms<T>& engine, const Prefill& prefill,
-                      const Decode& decode)
+                      const basic_service_terms<T>& engine, Prefill& prefill, Decode& decode)
       : d_(d), l_(l), engine_(engine), prefill_(prefill), decode_(decode) {
     check_load_of_pools(l);
     decode_steps_ =
@@ -50,7 +50,7 @@ class pool_flow {
         scalar_min(prefill_budget(pool, l_, scheduling::prefill_first, T(0.0)),
                    T(scalar_max(fit, T(1.0)) * (1.0 - l_.prefix_hit) * l_.input_tokens));
     const auto with_prefills = [&](const basic_iteration<T>& i) {
-      return engine_.prefill_slowdown * prefill_(i).time;
+      return engine_.prefill_slowdown * step_time_of(prefill_, i);
     };
     prefill_steps_ = prefill_steps_of(pool, load, scheduling::prefill_first, T(0.0), duration<T>{},
                                       with_prefills);
@@ -86,9 +86,14 @@ class pool_flow {
                            taken / (d_.decode.replicas * T(decode_pool().layout.data)));
   }
 
-  constexpr duration<T> step_at(const T& batch) const { return decode_at(batch).time; }
+  constexpr basic_iteration<T> decode_step(const T& batch) const {
+    return {scalar_max(batch, T(1.0)), mean_context(l_)};
+  }
+  constexpr duration<T> step_at(const T& batch) const {
+    return step_time_of(decode_, decode_step(batch));
+  }
   constexpr basic_estimate<T> decode_at(const T& batch) const {
-    return decode_(basic_iteration<T>{scalar_max(batch, T(1.0)), mean_context(l_)});
+    return decode_(decode_step(batch));
   }
 
   /// Marks the estimate infeasible if a stage is slower than the arrivals. The reason names the
@@ -145,8 +150,8 @@ class pool_flow {
   const basic_disaggregated<T>& d_;
   const basic_service_load<T>& l_;
   const basic_service_terms<T>& engine_;
-  const Prefill& prefill_;
-  const Decode& decode_;
+  Prefill& prefill_;
+  Decode& decode_;
   basic_prefill_steps<T> prefill_steps_{};
   basic_disaggregated_estimate<T> s_{};
   T decode_steps_{};               ///< decode steps of one request
@@ -182,8 +187,8 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
  public:
   constexpr disaggregated_prediction(const basic_disaggregated<T>& d,
                                      const basic_service_load<T>& l,
-                                     const basic_service_terms<T>& engine, const Prefill& prefill,
-                                     const Decode& decode)
+                                     const basic_service_terms<T>& engine, Prefill& prefill,
+                                     Decode& decode)
       : flow(d, l, engine, prefill, decode) {}
 
   constexpr basic_disaggregated_estimate<T> estimate() {

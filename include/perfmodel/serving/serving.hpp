@@ -6,6 +6,7 @@
 #include <perfmodel/serving/prediction_of_disaggregated.hpp>
 #include <perfmodel/serving/prediction_of_service.hpp>
 #include <perfmodel/serving/speculation.hpp>
+#include <type_traits>
 
 namespace perfmodel::inline v0_3 {
 
@@ -170,7 +171,7 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
     return detail::predict_service(d, rounds, engine, round).estimate;
   };
   return detail::speculative_service(d, resolve_prefix_hit(d, l), s,
-                                     detail::predict_steps_with<T>(policy), serve);
+                                     detail::policy_steps<T, Policy>(d, policy), serve);
 }
 
 /// Predicts a disaggregated service, each pool under its own policy.
@@ -199,15 +200,14 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
   detail::require_target_of(prefill_policy, prefills.device, prefills.serving_engine);
   detail::require_target_of(decode_policy, decodes.device, decodes.serving_engine);
   const basic_service_load<T> load = resolve_prefix_hit(d.prefill.deployment, l);
-  const auto prefill = [&](const basic_iteration<T>& i) {
-    return detail::prediction_of_step(d.prefill.deployment, i, prefill_policy,
-                                      detail::links_of<T>(prefill_policy));
-  };
   const Decode steady =
       detail::decode_pool_policy(decode_policy, d.decode.deployment.serving_engine);
-  const auto decode = [&](const basic_iteration<T>& i) {
-    return detail::prediction_of_step(d.decode.deployment, i, steady, detail::links_of<T>(steady));
-  };
+  decltype(auto) prefill_links = detail::links_of<T>(prefill_policy);
+  decltype(auto) decode_links = detail::links_of<T>(steady);
+  detail::predicted_step<T, Prefill, std::remove_cvref_t<decltype(prefill_links)>> prefill(
+      prefills, prefill_policy, prefill_links);
+  detail::predicted_step<T, Decode, std::remove_cvref_t<decltype(decode_links)>> decode(
+      decodes, steady, decode_links);
   const basic_service_terms<T> engine = detail::engine_terms<T>(prefill_policy);
   return detail::disaggregated_prediction<T, decltype(prefill), decltype(decode)>(d, load, engine,
                                                                                   prefill, decode)

@@ -5,7 +5,8 @@
 #include <perfmodel/serving/bound_of_service.hpp>
 #include <perfmodel/serving/prediction_of_service.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
-#include <perfmodel/step/step.hpp>
+#include <perfmodel/step/prepared.hpp>
+#include <type_traits>
 
 namespace perfmodel::inline v0_3 {
 
@@ -161,7 +162,7 @@ constexpr duration<T> draft_time(const basic_deployment<T>& d, const basic_specu
   basic_iteration<T> i{batch, context};
   if (!once) i.tokens_per_sequence = s.width;
   if (block) i.tokens_per_sequence = T(s.length);
-  return (once ? 1.0 : double(s.length)) * estimate_step(drafter_deployment(d, s), i).time;
+  return (once ? 1.0 : double(s.length)) * time_by(estimate_step, drafter_deployment(d, s), i);
 }
 
 /// Computes a speculation round; estimate_step(deployment, iteration) returns the estimate of a
@@ -172,19 +173,12 @@ constexpr basic_speculation_round<T> round_of(const basic_deployment<T>& d,
                                               const T& context, const EstimateStep& estimate_step) {
   basic_iteration<T> i{batch, context};
   basic_speculation_round<T> r;
-  r.plain = estimate_step(d, i).time;
+  r.plain = time_by(estimate_step, d, i);
   i.tokens_per_sequence = s.width * T(s.length) + 1.0;
-  r.verify = estimate_step(d, i).time;
+  r.verify = time_by(estimate_step, d, i);
   r.draft = draft_time(d, s, batch, context, estimate_step);
   r.emitted = emitted_by(s, s.length);
   return r;
-}
-
-template <Scalar T, class Policy>
-constexpr auto predict_steps_with(const Policy& policy) {
-  return [&policy](const basic_deployment<T>& d, const basic_iteration<T>& i) {
-    return prediction_of_step(d, i, policy, links_of<T>(policy));
-  };
 }
 
 }  // namespace detail
@@ -219,6 +213,52 @@ constexpr basic_latency_distribution<T> itl_of_rounds(const basic_latency_distri
   return itl;
 }
 
+/// The mean round in place of an engine step, and its time alone. `cached` is the mean number of
+/// tokens that a sequence has in its cache beyond those that its rounds count.
+template <Scalar T, class EstimateStep>
+struct mean_round {
+  const basic_deployment<T>& d;
+  const basic_speculation<T>& s;
+  const EstimateStep& estimate_step;
+  T cached{};
+
+  constexpr basic_estimate<T> operator()(basic_iteration<T> i) const {
+    const duration<T> draft = add_drafts(i);
+    basic_estimate<T> e = estimate_step(d, i);
+    e.time += e.terms.add(limiter::none, "draft", draft);
+    return e;
+  }
+  constexpr duration<T> time(basic_iteration<T> i) const {
+    if constexpr (std::is_floating_point_v<T>) {
+      const duration<T> draft = add_drafts(i);
+      return time_by(estimate_step, d, i) + draft;
+    } else {
+      return (*this)(i).time;
+    }
+  }
+
+ private:
+  /// Time to draft, and the drafted tokens as queries of the step.
+  constexpr duration<T> add_drafts(basic_iteration<T>& i) const {
+    basic_iteration<T> prompts = i;
+    prompts.batch = T(0.0);
+    duration<T> draft{};
+    if (upper(i.prefill_tokens) > 0.0 && (s.by == drafter::model || s.by == drafter::layer)) {
+      // A mean iteration has a fraction of a prompt; any other has whole prompts.
+      const T part = scalar_min(prompts.prefill_sequences, T(1.0));
+      prompts.prefill_tokens /= part;
+      prompts.prefill_sequences /= part;
+      draft += part * time_by(estimate_step, drafter_deployment(d, s), prompts);
+    }
+    if (upper(i.batch) > 0.0) {
+      i.context += cached;
+      draft += draft_time(d, s, i.batch, i.context, estimate_step);
+      i.tokens_per_sequence = s.width * T(s.length) + 1.0;
+    }
+    return draft;
+  }
+};
+
 /// Service with speculation rounds, of E tokens each, in place of decode steps. An output of O
 /// tokens takes 1 + (O - 1) / E rounds. A stream interval of n tokens takes 1 + (n - 1) / E rounds.
 /// serve(load, round) returns the estimate of a service with the engine steps round(iteration).
@@ -241,27 +281,7 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
   rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
   const T cached = mean_context(l) - mean_context(rounds);
 
-  const bool prefills = s.by == drafter::model || s.by == drafter::layer;
-  const auto round = [&](basic_iteration<T> i) {
-    basic_iteration<T> prompts = i;
-    prompts.batch = T(0.0);
-    duration<T> draft{};
-    if (upper(i.prefill_tokens) > 0.0 && prefills) {
-      // A mean iteration has a fraction of a prompt; any other has whole prompts.
-      const T part = scalar_min(prompts.prefill_sequences, T(1.0));
-      prompts.prefill_tokens /= part;
-      prompts.prefill_sequences /= part;
-      draft += part * estimate_step(drafter_deployment(d, s), prompts).time;
-    }
-    if (upper(i.batch) > 0.0) {
-      i.context += cached;
-      draft += draft_time(d, s, i.batch, i.context, estimate_step);
-      i.tokens_per_sequence = s.width * T(s.length) + 1.0;
-    }
-    basic_estimate<T> e = estimate_step(d, i);
-    e.time += e.terms.add(limiter::none, "draft", draft);
-    return e;
-  };
+  const mean_round<T, EstimateStep> round{d, s, estimate_step, cached};
   basic_speculative_serving_estimate<T> out{serve(rounds, round)};
   out.emitted = emitted;
   out.capacity = memory.sequences;
@@ -300,7 +320,7 @@ constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>
   detail::check_deployment(d);
   detail::check_speculation(s);
   return detail::round_of(d, s, detail::count("batch", batch), detail::count("context", context),
-                          detail::predict_steps_with<T>(policy));
+                          detail::policy_steps<T, Policy>(d, policy));
 }
 
 /// Draft length with the largest speed-up at a batch and a context, up to `s.length`; 0 if no

@@ -266,17 +266,22 @@ constexpr feasibility memory_fits(const basic_memory_budget<T>& b, const bytes<T
   return infeasible(reason, "B", all, usable);
 }
 
-/// Checks that the KV cache of an engine step fits: the decoding sequences with their context, and
-/// the prefills with their past and new tokens.
+/// KV cache of an engine step on one device: that of the decoding sequences with their context, and
+/// of the prefills with their past and new tokens.
 template <Scalar T>
-constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
-  if (const feasibility group = group_fits(d); !group) return group;
+constexpr bytes<T> cache_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i) {
   bytes<T> cache = cache_on_device(d, i.batch, i.context);
   if (upper(i.prefill_tokens) > 0.0) {
     cache += cache_on_device(d, i.prefill_sequences,
                              T(i.prefill_tokens / i.prefill_sequences + i.prefill_past));
   }
-  return memory_fits(budget_of(d), cache);
+  return cache;
+}
+/// Checks that the KV cache of an engine step fits.
+template <Scalar T>
+constexpr feasibility step_fits(const basic_deployment<T>& d, const basic_iteration<T>& i) {
+  if (const feasibility group = group_fits(d); !group) return group;
+  return memory_fits(budget_of(d), cache_of_step(d, i));
 }
 
 /// kv_capacity(d, context, block_size) for a checked deployment and a given budget.

@@ -1,0 +1,67 @@
+// The writer of JSON lines against nlohmann's dump(), which it replaces.
+#include <bit>
+#include <catch2/catch_test_macros.hpp>
+#include <cstdint>
+#include <napkin/io/json.hpp>
+#include <random>
+#include <string>
+
+namespace unit_json_writer {
+
+using common::json;
+
+namespace {
+
+std::string dumped(const json& v) {
+  return v.dump(-1, ' ', false, json::error_handler_t::replace);
+}
+
+json random_json(std::mt19937_64& random, int depth) {
+  switch (random() % (depth > 3 ? 7 : 9)) {
+    case 0: return nullptr;
+    case 1: return random() % 2 == 0;
+    case 2: return static_cast<std::int64_t>(random());
+    case 3: return static_cast<std::uint64_t>(random());
+    case 4: return std::bit_cast<double>(random());  // any double, infinities and NaN too
+    case 5: return static_cast<double>(random() % 100000) / 1024.0;
+    case 6: {
+      std::string text;
+      for (std::uint64_t n = random() % 12; n > 0; --n)
+        text += static_cast<char>(random() % 3 == 0 ? random() % 256 : 'a' + random() % 26);
+      return text;
+    }
+    case 7: {
+      json list = json::array();
+      for (std::uint64_t n = random() % 4; n > 0; --n)
+        list.push_back(random_json(random, depth + 1));
+      return list;
+    }
+    default: {
+      json object = json::object();
+      for (std::uint64_t n = random() % 4; n > 0; --n)
+        object[std::string(1, static_cast<char>(random() % 256))] = random_json(random, depth + 1);
+      return object;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_CASE("write_json writes the bytes of dump()") {
+  std::mt19937_64 random(11);
+  for (int i = 0; i < 20000; ++i) {
+    const json v = random_json(random, 0);
+    const std::string text = common::write_json(v);
+    INFO(dumped(v));
+    REQUIRE(text == dumped(v));
+  }
+}
+
+TEST_CASE("an id keeps its digits, and other numbers are shortest") {
+  json request;
+  common::read_json(R"({"id":[1.50,{"x":2.0e3}],"m":0.1})", request);
+  CHECK(common::write_json(request) == R"({"id":[1.50,{"x":2.0e3}],"m":0.1})");
+  CHECK(common::write_json(request["id"][0]) == "1.50");
+}
+
+}  // namespace unit_json_writer
