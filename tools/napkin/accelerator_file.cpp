@@ -125,6 +125,8 @@ void read_value(const json_field& v, const pm::field_path& at, const pm::field& 
     read_word(v, pm::chip_architecture::wse3, into);
   } else if constexpr (std::same_as<Value, pm::link_kind>) {
     read_word(v, pm::link_kind::on_wafer, into);
+  } else if constexpr (std::same_as<Value, pm::link_topology>) {
+    read_word(v, pm::link_topology::torus_3d, into);
   } else if constexpr (std::same_as<Value, bool>) {
     into = v.raw() == "true" || (v.raw() != "false" && v.truth());
   } else if constexpr (std::same_as<Value, int>) {

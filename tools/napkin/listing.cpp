@@ -75,7 +75,8 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
           {"fabric",
            {{"kind", pm::name_of(a.fabric.kind)},
             {"ranks", a.fabric.ranks},
-            {"in_network_reduction", a.fabric.in_network_reduction}}},
+            {"in_network_reduction", a.fabric.in_network_reduction},
+            {"topology", pm::name_of(a.fabric.topology)}}},
           {"values", std::move(values)},
           {"alternatives", alternatives_json(entry.key)}};
 }
@@ -140,6 +141,9 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry, bool w
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
          std::to_string(a.fabric.ranks) +
+         (a.fabric.topology == pm::link_topology::switched
+              ? ""
+              : cat(" in a ", pm::name_of(a.fabric.topology))) +
          (a.fabric.in_network_reduction ? ", with in-network reduction\n" : "\n");
   }
   return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n" +

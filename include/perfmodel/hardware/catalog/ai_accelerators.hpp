@@ -29,7 +29,8 @@ inline constexpr accelerator tpu_v5e{
                .bandwidth = {one_way(two_way_bandwidth<>(400.0 * GB_per_s)),
                              sources::tpu_v5e_links},
                .latency = {0.5 * us, sources::tpu_hop},
-               .ranks = 256},
+               .ranks = 256,
+               .topology = link_topology::torus_2d},
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
 };
 
@@ -49,7 +50,8 @@ inline constexpr accelerator tpu_v5p{
     .fabric = {.kind = link_kind::ici,
                .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)),
                              sources::tpu_v5p_links},
-               .ranks = 8960},
+               .ranks = 8960,
+               .topology = link_topology::torus_3d},
     .host = {.kind = link_kind::pcie, .bandwidth = {15.0 * GB_per_s, sources::tpu_book}},
 };
 
@@ -67,7 +69,8 @@ inline constexpr accelerator tpu_v6e{
     .fabric = {.kind = link_kind::ici,
                .bandwidth = {one_way(two_way_bandwidth<>(800.0 * GB_per_s)),
                              sources::tpu_v6e_links},
-               .ranks = 256},
+               .ranks = 256,
+               .topology = link_topology::torus_2d},
     .host = {.kind = link_kind::pcie, .bandwidth = {32.0 * GB_per_s, sources::tpu_book}},
 };
 
@@ -83,7 +86,8 @@ inline constexpr accelerator tpu7x{
              .bandwidth = {7380.0 * GB_per_s, sources::tpu7x_docs}},
     .fabric = {.kind = link_kind::ici,
                .bandwidth = {one_way(two_way_bandwidth<>(1200.0 * GB_per_s)), sources::tpu7x_links},
-               .ranks = 9216},
+               .ranks = 9216,
+               .topology = link_topology::torus_3d},
 };
 
 inline constexpr std::array google_tpu_accelerators{
@@ -127,7 +131,8 @@ inline constexpr accelerator trainium2{
     .fabric = {.kind = link_kind::neuronlink,
                .bandwidth = {one_way(two_way_bandwidth<>(1.28 * TB_per_s)),
                              sources::trainium2_links},
-               .ranks = 16},
+               .ranks = 16,
+               .topology = link_topology::torus_2d},
 };
 
 /// Trainium 3, one chip. fp8 and fp4 are MXFP8 and MXFP4. No page of AWS states how many chips its
@@ -234,7 +239,8 @@ inline constexpr accelerator gaudi_3{
              .bandwidth = {3.67 * TB_per_s, sources::gaudi3_talk}},
     .fabric = {.kind = link_kind::ethernet,
                .bandwidth = {21.0 * 25.0 * GB_per_s, sources::gaudi3_links},
-               .ranks = 8},
+               .ranks = 8,
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {900.0 * watt, sources::gaudi3_talk},
 };

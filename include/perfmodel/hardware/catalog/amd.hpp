@@ -34,7 +34,8 @@ inline constexpr accelerator mi210{
              .latency = {386.4 * ns, sources::gpu_benches}},
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {3.0 * 50.0 * GB_per_s, sources::mi210_bridge},
-               .ranks = 4},  // assumed: the largest bridge
+               .ranks = 4,  // assumed: the largest bridge
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {300.0 * watt, sources::mi210_page},
 };
@@ -69,7 +70,8 @@ inline constexpr accelerator mi300x{
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {7.0 * one_way(two_way_bandwidth<>(128.0 * GB_per_s)),
                              sources::mi300x_links},
-               .ranks = 8},
+               .ranks = 8,
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {750.0 * watt, sources::mi300x_power},
     .price = {1.85 * usd_per_hour, sources::mi300x_price},
@@ -117,7 +119,8 @@ inline constexpr accelerator mi350x{
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {7.0 * one_way(two_way_bandwidth<>(153.6 * GB_per_s)),
                              sources::mi350_links},
-               .ranks = 8},
+               .ranks = 8,
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {1000.0 * watt, sources::mi350x_brochure},
 };
