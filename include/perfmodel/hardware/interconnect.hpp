@@ -18,13 +18,14 @@ enum class link_kind {
   neuronlink,
   ethernet,
   infiniband,
-  on_wafer
+  on_wafer,
+  hccs  ///< of Ascend, and its Unified Bus
 };
 
 constexpr const char* name_of(link_kind k) {
   constexpr const char* names[] = {
-      "none", "NVLink",     "NVLink-C2C", "PCIe",       "Infinity Fabric",
-      "ICI",  "NeuronLink", "Ethernet",   "InfiniBand", "on-wafer"};
+      "none",     "NVLink",     "NVLink-C2C", "PCIe", "Infinity Fabric", "ICI", "NeuronLink",
+      "Ethernet", "InfiniBand", "on-wafer",   "HCCS"};
   return detail::entry_of(names, k, "link_kind");
 }
 
