@@ -19,7 +19,7 @@ enum class link_kind {
   ethernet,
   infiniband,
   on_wafer,
-  hccs  ///< of Ascend, and its Unified Bus
+  hccs  ///< Huawei Ascend, its Unified Bus included
 };
 
 constexpr const char* name_of(link_kind k) {
@@ -69,8 +69,8 @@ using interconnect = basic_interconnect<>;
 ///     mesh    (n-1) / (N-1): the links to the others of the group
 ///     torus   min(floor(log2 n), 2d) / 2d in d dimensions
 ///
-/// Of n chips in a torus with axes of at least 4, one has at most log2 n neighbours in the group
-/// (edge isoperimetry of the hypercube, Harper 1964, whose 2-cube is a ring of 4). It limits a
+/// In a torus with axes of at least 4, one of n chips has at most log2 n neighbours in the group
+/// (edge isoperimetry of the hypercube, Harper 1964; its 2-cube is a ring of 4). That chip limits a
 /// collective. Two chips use one link, 2 x 2 chips two, 4 x 4 chips four.
 /// Leaves out: detours over accelerators outside the group; in a torus also the hops between chips
 /// that are not neighbours, and groups that are not compact.

@@ -40,7 +40,7 @@ inline constexpr transformer devstral_2_123b = [] {
 }();
 
 // Dense models of other makers with three layers of a window of 4096 to one without: Cohere's
-// Command A, whose layer has one norm, and LG's EXAONE 4.0; and Tencent's Hunyuan-A13B.
+// Command A, with one norm a layer, and LG's EXAONE 4.0; and Tencent's Hunyuan-A13B.
 
 inline constexpr transformer command_a = [] {
   attention_shape full{.query_heads = 96, .kv_heads = 8, .head_dim = 128};
