@@ -37,6 +37,9 @@ void collect(const S& spec, const std::string& prefix, entries& out) {
           out[path] = {0.0, perfmodel::name_of(x), nullptr};
         } else if constexpr (std::is_same_v<field, perfmodel::link_kind>) {
           if (x != perfmodel::link_kind::none) out[path] = {0.0, perfmodel::name_of(x), nullptr};
+        } else if constexpr (std::is_same_v<field, perfmodel::link_topology>) {
+          if (x != perfmodel::link_topology::switched)
+            out[path] = {0.0, perfmodel::name_of(x), nullptr};
         } else if constexpr (std::is_same_v<field, bool>) {
           if (x) out[path] = {0.0, "yes", nullptr};
         } else if constexpr (std::is_same_v<field, int>) {

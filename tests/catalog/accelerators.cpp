@@ -79,6 +79,8 @@ TEST_CASE("FLOP per clock of a matrix unit is a power of two") {
 TEST_CASE("vector peak = SMs x FLOP per clock x clock") {
   const exceptions known = {
       {"b300_sxm", 1.0265},  // printed at 1.98 GHz, the driver's maximum is 2.03
+      {"b200_sxm", 0.9927},  // and 1.965
+      {"gb300", 1.0066},     // printed at GB200's clock
   };
   int compared = 0;
   for (const auto& [spec, key, title] : catalog::accelerators) {
@@ -123,6 +125,21 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
       interface{"rtx_5080", 256, 30e9},
       interface{"rtx_5090", 512, 28e9},
       interface{"rtx_pro_6000", 512, 2 * 12481e6},
+      interface{"rtx_4080", 256, 22.4e9},
+      interface{"rtx_4070", 192, 21e9},
+      interface{"rtx_3080", 320, 19e9},
+      interface{"rtx_5070_ti", 256, 28e9},
+      interface{"rtx_5070", 192, 28e9},
+      interface{"rtx_6000_ada", 384, 20e9},
+      interface{"l20", 384, 18e9},
+      interface{"rtx_pro_4500", 256, 28e9},
+      interface{"rtx_pro_5000", 384, 28e9},
+      interface{"rx_7900_xtx", 384, 20e9},
+      interface{"rx_9070_xt", 256, 20e9},
+      interface{"radeon_ai_pro_r9700", 256, 20e9},
+      interface{"ryzen_ai_max_395", 256, 8e9},
+      interface{"arc_pro_b60", 192, 19e9},
+      interface{"arc_pro_b70", 256, 19e9},
       interface{"mi210", 4096, 3.2e9},
       interface{"rtx_pro_6000_workstation", 512, 28e9},
       interface{"rtx_pro_6000_max_q", 512, 28e9},
@@ -209,22 +226,34 @@ TEST_CASE("halving the operand doubles the rate") {
   const exceptions fp8_over_bf16 = {
       {"tpu_v5p", 0.5},  // no gain over BF16
       {"gaudi_3", 0.5},
+      {"tpu_v6e", 0.5},
+      {"ascend_950dt", 919.0 / 972.0},
+      {"maia_200", 2.0},
       {"trainium2", 1299.0 / 1334.0},
       {"trainium3", 2517.0 / 1342.0},
       {"vera_rubin_nvl72", 17.5 / 8.0},  // FP8 was raised
       {"l40s", 1.0123},                  // printed at different clocks
   };
   const exceptions int8_over_fp8 = {
+      {"rtx_4070", 2.0},
+      {"rtx_4080", 2.0},
       {"rtx_4090", 2.0},
+      {"rtx_5070", 2.0},
+      {"rtx_5070_ti", 2.0},
       {"rtx_5080", 2.0},
       {"rtx_5090", 2.0},  // GeForce halves FP32 accumulation only
       {"b300_sxm", 153.5 / 4500.0},
       {"gb300", 165.0 / 5000.0},  // INT8 was cut
       {"tpu_v5p", 2.0},
+      {"tpu_v6e", 2.0},
+      {"mi455x", 0.5},
       {"vera_rubin_nvl72", 250.0 / 17500.0},
   };
   const exceptions fp4_over_fp8 = {
+      {"ascend_950dt", 1783.0 / 1838.0},
       {"trainium3", 0.5},  // MXFP4 runs at the rate of MXFP8
+      {"rtx_5070", 2.0},
+      {"rtx_5070_ti", 2.0},
       {"rtx_5080", 2.0},
       {"rtx_5090", 2.0},  // GeForce halves FP8 with FP32 accumulation, not FP4
       {"b300_sxm", 1.5},
@@ -232,10 +261,20 @@ TEST_CASE("halving the operand doubles the rate") {
       {"rubin_ultra_nvl576", 1.5},
   };
   const exceptions int8_over_fp16 = {
+      {"rtx_3080", 2.0},
       {"rtx_3090", 2.0},
       {"mi210", 0.5},  // no gain over FP16
+      {"mi250x", 0.5},
+      {"mi455x", 0.5},
+      {"rx_7900_xtx", 0.5},
+      {"ryzen_ai_max_395", 0.5},
+      {"cloud_ai_100_ultra", 1.5},
       {"h20", 1.0},
+      {"rtx_4070", 2.0},
+      {"rtx_4080", 2.0},
       {"rtx_4090", 2.0},
+      {"rtx_5070", 2.0},
+      {"rtx_5070_ti", 2.0},
       {"rtx_5080", 2.0},
       {"rtx_5090", 2.0},
       {"b300_sxm", 153.5 / 4500.0},
@@ -244,7 +283,9 @@ TEST_CASE("halving the operand doubles the rate") {
       {"groq_lpu", 750.0 / 376.0},
       {"l40s", 1.0123},
   };
-  const exceptions bf16_over_tf32 = {{"trainium2", 0.5}, {"trainium3", 0.5}};  // no gain
+  const exceptions bf16_over_tf32 = {
+      {"trainium2", 0.5}, {"trainium3", 0.5}, {"gaudi_3", 2.0}};  // no gain; a quarter
+  const exceptions fp16_over_bf16 = {{"gaudi_3", 0.25}};
   const auto check = [](std::string_view key, const char* pair, double rate, double twice,
                         double unit, const exceptions& known) {
     if (rate <= 0.0 || unit <= 0.0) return;
@@ -253,7 +294,7 @@ TEST_CASE("halving the operand doubles the rate") {
   };
   for (const auto& [spec, key, title] : catalog::accelerators) {
     const auto& p = spec->matrix.peak;
-    check(key, "fp16 / bf16", p.fp16.value(), 1.0, p.bf16.value(), {});
+    check(key, "fp16 / bf16", p.fp16.value(), 1.0, p.bf16.value(), fp16_over_bf16);
     check(key, "bf16 / tf32", p.bf16.value(), 2.0, p.tf32.value(), bf16_over_tf32);
     check(key, "fp8 / bf16", p.fp8.value(), 2.0, p.bf16.value(), fp8_over_bf16);
     check(key, "int8 / fp8", p.int8.value(), 1.0, p.fp8.value(), int8_over_fp8);

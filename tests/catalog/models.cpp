@@ -1,6 +1,8 @@
 // The model catalogue against a second table, filled in from the config.json files by itself.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
 #include <perfmodel/model/parameters.hpp>
 #include <set>
 #include <support/model_fields.hpp>
@@ -132,6 +134,57 @@ TEST_CASE("the catalogue equals its second entry, field by field and row by row"
   // The second entry of a later model is its config.json alone, which tests/unit/huggingface.cpp
   // reads.
   CHECK(rows.size() >= 31);
+}
+
+TEST_CASE("parameters are within 0.5 % of the published count") {
+  // Counted with a tower, rounded in a name, or with what the shapes leave out.
+  const std::set<std::string_view> rounded{"llama_4_scout", "kimi_k3", "nemotron_h_56b",
+                                           "minimax_m2_5", "minimax_m2_7"};
+  for (const catalog::model_entry& entry : catalog::models) {
+    INFO(entry.key);
+    const double ratio = pm::parameters(*entry.model).total() / entry.published_parameters;
+    CHECK(std::abs(ratio - 1.0) < (rounded.contains(entry.key) ? 0.013 : 0.005));
+  }
+}
+
+// By hand: 2 x layers x KV heads x head dimension x 2 bytes, or layers x 576 x 2 bytes for MLA; of
+// layers with a window only before it is full.
+TEST_CASE("KV bytes of a token within and beyond the windows") {
+  struct row {
+    const char* model;
+    double within, beyond;
+  };
+  for (const row& r :
+       {row{"qwen_3_14b", 2 * 40 * 8 * 128 * 2, 2 * 40 * 8 * 128 * 2},
+        {"qwen_3_4b", 2 * 36 * 8 * 128 * 2, 2 * 36 * 8 * 128 * 2},
+        {"qwen_3_1_7b", 2 * 28 * 8 * 128 * 2, 2 * 28 * 8 * 128 * 2},
+        {"qwen_2_5_72b", 2 * 80 * 8 * 128 * 2, 2 * 80 * 8 * 128 * 2},
+        {"llama_3_2_3b", 2 * 28 * 8 * 128 * 2, 2 * 28 * 8 * 128 * 2},
+        {"llama_3_3_70b", 327680, 327680},
+        {"qwen_3_235b_a22b_2507", 2 * 94 * 4 * 128 * 2, 2 * 94 * 4 * 128 * 2},
+        {"qwen_3_30b_a3b_2507", 2 * 48 * 4 * 128 * 2, 2 * 48 * 4 * 128 * 2},
+        {"qwen_3_coder_480b_a35b", 2 * 62 * 8 * 128 * 2, 2 * 62 * 8 * 128 * 2},
+        {"qwen_3_next_80b_a3b", 2 * 12 * 2 * 256 * 2, 2 * 12 * 2 * 256 * 2},
+        {"qwen_3_6_35b_a3b", 2 * 10 * 2 * 256 * 2, 2 * 10 * 2 * 256 * 2},
+        {"deepseek_v3_1", 61 * 576 * 2, 61 * 576 * 2},
+        {"kimi_k2_6", 61 * 576 * 2, 61 * 576 * 2},
+        {"kimi_linear_48b_a3b", 7 * 576 * 2, 7 * 576 * 2},
+        {"glm_4_7", 2 * 92 * 8 * 128 * 2, 2 * 92 * 8 * 128 * 2},
+        {"glm_4_7_flash", 47 * 576 * 2, 47 * 576 * 2},
+        {"glm_5_1", 78 * (576 * 2 + 132), 78 * (576 * 2 + 132)},
+        {"devstral_2_123b", 2 * 88 * 8 * 128 * 2, 2 * 88 * 8 * 128 * 2},
+        {"command_a", 2 * 64 * 8 * 128 * 2, 2 * 16 * 8 * 128 * 2},
+        {"exaone_4_32b", 2 * 64 * 8 * 128 * 2, 2 * 16 * 8 * 128 * 2},
+        {"hunyuan_a13b", 2 * 32 * 8 * 128 * 2, 2 * 32 * 8 * 128 * 2},
+        {"mimo_v2_5_pro", 70 * 8 * (192 + 128) * 2, 10 * 8 * (192 + 128) * 2},
+        {"granite_4_h_small", 2 * 4 * 8 * 128 * 2, 2 * 4 * 8 * 128 * 2},
+        {"gemma_4_26b_a4b", 2 * 2 * (25 * 8 * 256 + 5 * 2 * 512), 2 * 2 * 5 * 2 * 512},
+        {"gpt_oss_120b", 2 * 36 * 8 * 64 * 2, 2 * 18 * 8 * 64 * 2}}) {
+    INFO(r.model);
+    const pm::transformer& m = *catalog::find_model(r.model);
+    CHECK(pm::kv_bytes_per_token(m).value() == r.within);
+    CHECK(pm::kv_growth_per_token(m).value() == r.beyond);
+  }
 }
 
 }  // namespace catalog_models

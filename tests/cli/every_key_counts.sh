@@ -14,6 +14,7 @@ accelerator "h200_sxm" "h100_sxm"
 tensor_parallel 2
 pipeline_parallel 2
 expert_parallel 2
+redundant_experts 8
 data_parallel 2 1
 input_tokens 1500
 output_tokens 700
@@ -49,10 +50,12 @@ drafter "layer"
 draft_model "llama_3_2_1b"
 prefill_tensor_parallel 2
 prefill_expert_parallel 2
+prefill_redundant_experts 2
 prefill_data_parallel 2
 prefill_replicas 2
 decode_tensor_parallel 2
 decode_expert_parallel 2
+decode_redundant_experts 2
 decode_data_parallel 2
 decode_replicas 2
 kv_link_bytes_per_s 1e9

@@ -4,6 +4,8 @@
 #include <catch2/matchers/catch_matchers_string.hpp>
 #include <cmath>
 #include <perfmodel/core/fields.hpp>
+#include <perfmodel/hardware/catalog/ai_accelerators.hpp>
+#include <perfmodel/hardware/catalog/amd.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/scalar/interval.hpp>
@@ -32,7 +34,69 @@ pm::error_code code_of(const pm::interconnect& l, const pm::collective& c) {
   return pm::error_code{};
 }
 
+double bus_rate(const pm::accelerator& a, pm::collective_op op, int ranks) {
+  return pm::collective_time(
+             a.fabric,
+             {.operation = op, .ranks = ranks, .message = pm::message_bytes<>(4.0 * pm::GiB)})
+      .busbw.quantity()
+      .value();
+}
+
 }  // namespace
+
+// By hand: seven links of 64 GB/s; a group of n uses n-1 of them. Measured busbw of an all-reduce
+// of 4 GiB: 47.7 GB/s on 2, 312.9 on 8 (stas00/ml-engineering, network/README.md).
+TEST_CASE("a group in a mesh uses its links to the others of the group") {
+  using pm::collective_op;
+  const pm::accelerator& mi300x = pm::catalog::mi300x;
+  for (const collective_op op : {collective_op::all_reduce, collective_op::all_gather,
+                                 collective_op::reduce_scatter, collective_op::all_to_all}) {
+    CHECK_THAT(bus_rate(mi300x, op, 2), WithinRel(64e9, 1e-12));
+    CHECK_THAT(bus_rate(mi300x, op, 4), WithinRel(192e9, 1e-12));
+    CHECK_THAT(bus_rate(mi300x, op, 8), WithinRel(448e9, 1e-12));
+  }
+  CHECK(bus_rate(mi300x, collective_op::all_reduce, 2) > 47.7e9);
+  CHECK(bus_rate(mi300x, collective_op::all_reduce, 8) > 312.9e9);
+  CHECK_THAT(bus_rate(mi300x, collective_op::point_to_point, 2), WithinRel(64e9, 1e-12));
+  CHECK_THAT(bus_rate(pm::catalog::mi355x, collective_op::all_reduce, 2), WithinRel(76.8e9, 1e-12));
+  CHECK_THAT(bus_rate(pm::catalog::gaudi_3, collective_op::all_reduce, 2), WithinRel(75e9, 1e-12));
+  CHECK(bus_rate(pm::catalog::h100_sxm, collective_op::all_gather, 2) == 450e9);
+}
+
+// By hand: 50 GB/s a link of v5e, four of them; 100 GB/s of TPU7x, six. Two chips use one link,
+// 2 x 2 chips two, 2 x 4 (which wraps around on one side) three, 4 x 4 four; 4 x 4 x 4 six.
+TEST_CASE("a slice of a torus uses the links to its neighbours") {
+  const auto links_used = [](const pm::accelerator& a, double link, int ranks) {
+    return bus_rate(a, pm::collective_op::all_gather, ranks) / link;
+  };
+  for (const auto& [ranks, links] :
+       {std::pair{2, 1.0}, {3, 1.0}, {4, 2.0}, {8, 3.0}, {16, 4.0}, {256, 4.0}}) {
+    CHECK_THAT(links_used(pm::catalog::tpu_v5e, 50e9, ranks), WithinRel(links, 1e-12));
+  }
+  for (const auto& [ranks, links] :
+       {std::pair{2, 1.0}, {8, 3.0}, {32, 5.0}, {64, 6.0}, {9216, 6.0}})
+    CHECK_THAT(links_used(pm::catalog::tpu7x, 100e9, ranks), WithinRel(links, 1e-12));
+}
+
+TEST_CASE("a larger group of a mesh or a torus has no less bandwidth") {
+  for (const auto t : {pm::link_topology::switched, pm::link_topology::mesh,
+                       pm::link_topology::torus_2d, pm::link_topology::torus_3d}) {
+    pm::interconnect l = nvlink(450, false);
+    l.ranks = 512;
+    l.topology = t;
+    double last = 0.0;
+    for (int n = 1; n <= 600; ++n) {
+      const double share = pm::usable_share(l, n);
+      CHECK((share >= last && share > 0.0 && share <= 1.0));
+      last = share;
+    }
+    CHECK(last == 1.0);
+  }
+  pm::interconnect pair = nvlink(450, false);
+  pair.topology = pm::link_topology::mesh;
+  pair.ranks = 1;  // not stated: the division stays defined
+  CHECK(pm::usable_share(pair, 2) == 1.0);
+}
 
 TEST_CASE("a host link carries a transfer between its two ends") {
   pm::collective c{.operation = pm::collective_op::point_to_point,

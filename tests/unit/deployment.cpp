@@ -4,6 +4,7 @@
 #include <perfmodel/hardware/catalog/nvidia_blackwell.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/model/catalog/all.hpp>
+#include <perfmodel/step.hpp>
 #include <perfmodel/step/memory.hpp>
 #include <string>
 
@@ -183,6 +184,27 @@ TEST_CASE("require_fits: a layout that cannot be is refused before any byte is c
   CHECK(refusal([&] { (void)over(16); }) ==
         "PM-E030: the layout takes more accelerators than there are: 16 against 8");
   CHECK(near(over(8).value(), 17.64e9, 1e-3));
+}
+
+// By hand: 48 ranks hold 288 slots, six a layer and rank; 64 ranks hold 256, four. An expert has 3 x
+// 7168 x 2048 parameters of one byte, in each of 58 layers.
+TEST_CASE("deployment: 48 ranks hold 256 experts and 32 redundant ones") {
+  pm::deployment d{.device = cat::gb200,
+                   .model = cat::deepseek_v3,
+                   .layout = {.expert = 48, .data = 48, .redundant_experts = 32},
+                   .weights = pm::fp8};
+  const auto six = weight_bytes_per_device(d);
+  CHECK(fits(d, 1.0, 4096.0));
+  const auto step_of = [](const pm::deployment& x) {
+    return pm::step_bound(x, {.batch = 48.0 * 64, .context = 4096}).time.value();
+  };
+  const double by_48 = step_of(d);
+  d.layout = {.expert = 64, .data = 64};
+  CHECK(near((six - weight_bytes_per_device(d)).value(), 2 * 58 * 3 * 7168.0 * 2048, 1e-9));
+  // Half as many experts again are read from memory; every expert of a rank has tokens.
+  CHECK(by_48 > step_of(d));
+  d.layout = {.expert = 48, .data = 48};
+  CHECK(std::string(fits(d, 1.0, 4096.0).reason) == "layout.expert does not divide the experts");
 }
 
 }  // namespace unit_deployment

@@ -48,6 +48,18 @@ TEST_CASE("an impossible layout says what does not divide what") {
                     ContainsSubstring("ranks of a stage"));
   CHECK_THROWS_WITH(pm::require_layout({.tensor = 6, .expert = 6}, {.experts = 8}),
                     ContainsSubstring("6 against 8"));
+  CHECK_THROWS_WITH(pm::require_layout({.expert = 48, .data = 48}, {.experts = 256}),
+                    ContainsSubstring("48 against 256"));
+  CHECK_THROWS_WITH(
+      pm::require_layout({.expert = 48, .data = 48, .redundant_experts = 31}, {.experts = 256}),
+      ContainsSubstring("48 against 287"));
+  CHECK(pm::layout_feasible({.expert = 48, .data = 48, .redundant_experts = 32}, {.experts = 256}));
+  CHECK_THROWS_WITH(pm::require_layout({.tensor = 8, .redundant_experts = 8}, {.experts = 256}),
+                    ContainsSubstring("need expert parallelism"));
+  CHECK_THROWS_WITH(pm::require_layout({.tensor = 8, .redundant_experts = 8}, model),
+                    ContainsSubstring("a model with experts"));
+  CHECK(refusal({.expert = 8, .data = 8, .redundant_experts = -8}, {.experts = 256}) ==
+        pm::error_code::out_of_range);
   CHECK(refusal({.tensor = 3}, model) == pm::error_code::impossible_layout);
   CHECK(refusal({.tensor = 1000000, .pipeline = 1000000, .data = 1000000}, {}) ==
         pm::error_code::impossible_layout);

@@ -122,9 +122,11 @@ void read_value(const json_field& v, const pm::field_path& at, const pm::field& 
     if (text.size() > 47) v.refuse(json_fault::not_allowed, "up to 47 characters");
     into = pm::label(text);
   } else if constexpr (std::same_as<Value, pm::chip_architecture>) {
-    read_word(v, pm::chip_architecture::wse3, into);
+    read_word(v, pm::chip_architecture::maia, into);
   } else if constexpr (std::same_as<Value, pm::link_kind>) {
-    read_word(v, pm::link_kind::on_wafer, into);
+    read_word(v, pm::link_kind::hccs, into);
+  } else if constexpr (std::same_as<Value, pm::link_topology>) {
+    read_word(v, pm::link_topology::torus_3d, into);
   } else if constexpr (std::same_as<Value, bool>) {
     into = v.raw() == "true" || (v.raw() != "false" && v.truth());
   } else if constexpr (std::same_as<Value, int>) {

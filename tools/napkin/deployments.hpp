@@ -206,10 +206,12 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
 /// `data` is the number of data-parallel attention groups of a replica.
 template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
-  return deployment_of(in, perfmodel::parallel_layout{.tensor = in.whole("tensor_parallel"),
-                                                      .pipeline = in.whole("pipeline_parallel"),
-                                                      .expert = in.whole("expert_parallel"),
-                                                      .data = data});
+  return deployment_of(
+      in, perfmodel::parallel_layout{.tensor = in.whole("tensor_parallel"),
+                                     .pipeline = in.whole("pipeline_parallel"),
+                                     .expert = in.whole("expert_parallel"),
+                                     .data = data,
+                                     .redundant_experts = in.whole("redundant_experts")});
 }
 
 /// Deployment of a step: with its engine, the engine's options, and the patches of its prefill.

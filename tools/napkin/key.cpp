@@ -104,10 +104,17 @@ key measured_key() {
   return k.optional();
 }
 
+key redundant_experts_key(const char* name) {
+  return count(name, "copies of experts in addition to the model's (num_redundant_experts)", 0.0,
+               1e6)
+      .otherwise("0");
+}
+
 std::vector<key> degree_keys() {
   return {degree("tensor_parallel", "tensor-parallel size").otherwise("1"),
           degree("pipeline_parallel", "pipeline-parallel size").otherwise("1"),
-          degree("expert_parallel", "expert-parallel size").otherwise("1")};
+          degree("expert_parallel", "expert-parallel size").otherwise("1"),
+          redundant_experts_key("redundant_experts")};
 }
 
 std::vector<key> replica_keys(const char* replicas_help) {

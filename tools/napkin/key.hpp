@@ -94,6 +94,7 @@ inline key word(const char* name, const char* help, std::vector<std::string_view
 
 // Keys shared by several queries.
 key accelerator_key();
+key redundant_experts_key(const char* name);
 std::vector<key> degree_keys();
 /// Keys of the layout, and of the replicas with it.
 std::vector<key> replica_keys(const char* replicas_help);

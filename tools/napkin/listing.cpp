@@ -75,7 +75,8 @@ json accelerator_json(const pm::catalog::accelerator_entry& entry) {
           {"fabric",
            {{"kind", pm::name_of(a.fabric.kind)},
             {"ranks", a.fabric.ranks},
-            {"in_network_reduction", a.fabric.in_network_reduction}}},
+            {"in_network_reduction", a.fabric.in_network_reduction},
+            {"topology", pm::name_of(a.fabric.topology)}}},
           {"values", std::move(values)},
           {"alternatives", alternatives_json(entry.key)}};
 }
@@ -140,6 +141,9 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry, bool w
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
          std::to_string(a.fabric.ranks) +
+         (a.fabric.topology == pm::link_topology::switched
+              ? ""
+              : cat(" in a ", pm::name_of(a.fabric.topology))) +
          (a.fabric.in_network_reduction ? ", with in-network reduction\n" : "\n");
   }
   return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n" +
@@ -164,8 +168,10 @@ json model_json(std::string_view name, const found_model& found) {
       {"name", name},
       {"parameters", number_json("parameters", parameters(m).total())},
       {"active_parameters", number_json("active_parameters", counted_active(m))},
-      {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_bytes_per_token(m).value())},
+      {"kv_bytes_per_token", number_json("kv_bytes_per_token", kv_growth_per_token(m).value())},
       {"max_context", m.max_context ? number_json("max_context", *m.max_context) : json()}};
+  if (const double within = kv_bytes_per_token(m).value(); within != kv_growth_per_token(m).value())
+    out["kv_bytes_per_short_token"] = number_json("kv_bytes_per_short_token", within);
   if (const auto* entry = pm::catalog::find_model_entry(name)) {
     out["published_parameters"] = number_json("published_parameters", entry->published_parameters);
     out["basis"] = pm::name_of(entry->how);
@@ -244,19 +250,26 @@ json models_json(std::string_view name) {
 
 std::string models_text(std::string_view name, bool wide) {
   if (!name.empty()) return model_text(name, find_model(name));
-  table_rows rows = {{"model", "parameters", "active", "KV cache/token", "context", "source"}};
+  table_rows rows = {
+      {"model", "parameters", "active", "KV cache/token", "in window", "context", "source"}};
+  const auto bytes = [](pm::bytes_per_token<> x) {
+    return pm::to_string(x.value(), {{0, 1, 0, 0, 0, 0, 0}}, 4);
+  };
   for (const auto n : model_names()) {
     const found_model& found = find_model(n);
     const pm::transformer& m = found.model;
-    rows.push_back({std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
-                    pm::detail::significant(counted_active(m) / 1e9, 4) + "e9",
-                    pm::to_string(kv_bytes_per_token(m).value(), {{0, 1, 0, 0, 0, 0, 0}}, 4),
-                    m.max_context ? pm::detail::number_text(*m.max_context) : "-", found.source});
+    rows.push_back(
+        {std::string(n), pm::detail::significant(parameters(m).total() / 1e9, 4) + "e9",
+         pm::detail::significant(counted_active(m) / 1e9, 4) + "e9", bytes(kv_growth_per_token(m)),
+         kv_growth_per_token(m) == kv_bytes_per_token(m) ? "-" : bytes(kv_bytes_per_token(m)),
+         m.max_context ? pm::detail::number_text(*m.max_context) : "-", found.source});
   }
-  std::string align = "lrrrrl";
+  std::string align = "lrrrrrl";
   const bool narrowed = !wide && drop_columns(rows, align, {"source"});
-  return table(rows, align) + "  KV cache per token: whole model, bf16." +
-         (narrowed ? " --wide has the sources.\n" : "\n");
+  return table(rows, align) +
+         "  KV cache that a token adds beyond every window, and (in window) before; whole model, "
+         "bf16.\n" +
+         (narrowed ? "  --wide has the sources.\n" : "");
 }
 
 }  // namespace napkin

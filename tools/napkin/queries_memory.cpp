@@ -34,6 +34,7 @@ struct kv_capacity {
         degree("tensor_parallel", "tensor-parallel size").otherwise("1"),
         degree("pipeline_parallel", "pipeline-parallel size").otherwise("1"),
         degree("expert_parallel", "expert-parallel size").otherwise("1"),
+        redundant_experts_key("redundant_experts"),
         degree(
             "data_parallel",
             "data-parallel attention groups: each has its own cache, and the experts are divided "
@@ -69,7 +70,8 @@ struct kv_capacity {
     d.layout = {.tensor = in.whole("tensor_parallel"),
                 .pipeline = in.whole("pipeline_parallel"),
                 .expert = in.whole("expert_parallel"),
-                .data = in.whole("data_parallel")};
+                .data = in.whole("data_parallel"),
+                .redundant_experts = in.whole("redundant_experts")};
     require_layout(d.layout, sharded_dims_of(d.model));
     const pm::engine_formats formats = in.formats();
     d.weights = formats.weights;

@@ -38,11 +38,13 @@ std::vector<key> pool_keys() {
   return {
       degree("prefill_tensor_parallel", "tensor-parallel size of a prefill replica").optional(),
       degree("prefill_expert_parallel", "expert-parallel size of a prefill replica").otherwise("1"),
+      redundant_experts_key("prefill_redundant_experts"),
       degree("prefill_data_parallel", "data-parallel attention groups of a prefill replica")
           .otherwise("1"),
       degree("prefill_replicas", "number of prefill replicas").otherwise("1"),
       degree("decode_tensor_parallel", "tensor-parallel size of a decode replica").optional(),
       degree("decode_expert_parallel", "expert-parallel size of a decode replica").otherwise("1"),
+      redundant_experts_key("decode_redundant_experts"),
       degree("decode_data_parallel", "data-parallel attention groups of a decode replica")
           .otherwise("1"),
       degree("decode_replicas", "number of decode replicas").otherwise("1"),

@@ -95,7 +95,8 @@ perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefi
                "a disaggregated service states the layout of each pool");
   }
   perfmodel::parallel_layout layout{.tensor = whole("tensor_parallel"),
-                                    .expert = whole("expert_parallel")};
+                                    .expert = whole("expert_parallel"),
+                                    .redundant_experts = whole("redundant_experts")};
   const int data = whole("data_parallel");
   const bool groups = layout.expert > layout.tensor;
   if (groups) layout.data = data;
@@ -114,10 +115,11 @@ bool has_pools(const inputs<T>& in) {
   for (const key& k : pool_keys()) pools = pools || in.given(k.name);
   if (!pools) return false;
   if (detail::any_given(in, {"tensor_parallel", "pipeline_parallel", "expert_parallel",
-                             "data_parallel", "replicas"})) {
+                             "redundant_experts", "data_parallel", "replicas"})) {
     detail::contradiction(
         "prefill_ and decode_ keys lay out two pools; tensor_parallel, pipeline_parallel, "
-        "expert_parallel, data_parallel and replicas belong to a service in one pool");
+        "expert_parallel, redundant_experts, data_parallel and replicas belong to a service in one "
+        "pool");
   }
   if (detail::any_given(in, {"draft_length", "mtp", "acceptance", "drafter", "draft_model"})) {
     detail::contradiction("speculative decoding is modelled in one pool only");

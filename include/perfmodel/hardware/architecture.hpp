@@ -19,12 +19,15 @@ enum class machine_kind {
   trainium,
   gaudi,
   lpu,
-  wafer
+  wafer,
+  gpu_intel,
+  npu  ///< Ascend, Cloud AI, Maia
 };
 
 constexpr const char* name_of(machine_kind k) {
-  constexpr const char* names[] = {"unknown",  "NVIDIA GPU", "AMD GPU", "Apple GPU", "TPU",
-                                   "Trainium", "Gaudi",      "LPU",     "wafer"};
+  constexpr const char* names[] = {"unknown", "NVIDIA GPU", "AMD GPU", "Apple GPU",
+                                   "TPU",     "Trainium",   "Gaudi",   "LPU",
+                                   "wafer",   "Intel GPU",  "NPU"};
   return detail::entry_of(names, k, "machine_kind");
 }
 
@@ -58,7 +61,14 @@ enum class chip_architecture {
   apple_m3,
   apple_m4,
   groq_tsp,
-  wse3
+  wse3,
+  rdna3,
+  rdna4,
+  cdna5,
+  xe2,
+  ascend,
+  cloud_ai_100,
+  maia
 };
 
 /// Number formats, of which a unit takes any.
@@ -149,19 +159,26 @@ inline constexpr architecture_facts architectures[] = {
      {fp64, fp32, bf16, fp16, fp8, int8, fp4}},
     {"TPU v5e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
     {"TPU v5p", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
-    {"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, int8}},
+    {"TPU v6e", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8, int8}},
     {"TPU7x", machine_kind::tpu, {}, {}, {}, false, {bf16, fp8}},
     {"NeuronCore v3", machine_kind::trainium, {}, {}, {}, false, {fp32, tf32, bf16, fp16, fp8}},
     {"NeuronCore v4", machine_kind::trainium, {}, {}, {}, true, {fp32, tf32, bf16, fp16, fp8, fp4}},
-    {"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {bf16, fp8}},
+    {"Gaudi 3", machine_kind::gaudi, {}, {}, {}, false, {tf32, bf16, fp16, fp8}},
     {"Apple M2 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
     {"Apple M3 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
     {"Apple M4 GPU", apple, {}, {}, {}, false, {fp32, bf16, fp16}},
     {"Tensor Streaming Processor", machine_kind::lpu, {}, {}, {}, false, {fp16, int8}},
     {"WSE-3", machine_kind::wafer, {}, {}, {}, false, {fp16}},
+    {"RDNA 3", amd, {}, {}, {}, false, {bf16, fp16, int8, int4}},
+    {"RDNA 4", amd, {}, {}, {}, false, {bf16, fp16, fp8, int8, int4}},
+    {"CDNA 5", amd, {}, {}, {}, false, {bf16, fp16, fp8, int8, fp4}},
+    {"Xe2", machine_kind::gpu_intel, {}, {}, {}, false, {bf16, fp16, int8}},
+    {"Ascend", machine_kind::npu, {}, {}, {}, false, {bf16, fp16, fp8, int8, fp4}},
+    {"Cloud AI 100", machine_kind::npu, {}, {}, {}, false, {fp16, int8}},
+    {"Maia", machine_kind::npu, {}, {}, {}, false, {bf16, fp8, fp4}},
 };
 // clang-format on
-static_assert(std::size(architectures) == static_cast<std::size_t>(chip_architecture::wse3) + 1);
+static_assert(std::size(architectures) == static_cast<std::size_t>(chip_architecture::maia) + 1);
 
 }  // namespace detail
 

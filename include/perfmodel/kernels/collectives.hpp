@@ -222,7 +222,7 @@ struct basic_calibrated_collectives {
   constexpr bool switches_can_reduce(const basic_interconnect<T>& l,
                                      const basic_schedule<T>& s) const {
     const bool integers = s.format == number_format::int8 || s.format == number_format::int4;
-    return l.in_network_reduction && s.ranks >= 8 && !integers && profile.value.in_network_share;
+    return l.in_network_reduction && s.ranks > 4 && !integers && profile.value.in_network_share;
   }
   constexpr T launch_growth(int ranks) const {
     return T(1.0) + profile.protocols.launch_growth_per_log2_rank * detail::log2_ceil(ranks);
@@ -256,7 +256,7 @@ struct basic_calibrated_collectives {
     const basic_collective_protocols<T>& c = profile.protocols;
     const T socket_factor =
         c.ranks_per_socket && s.ranks > *c.ranks_per_socket ? c.cross_socket_factor : T(1.0);
-    const duration<T> wire = socket_factor * s.wire / (v.link_share * l.bandwidth.quantity());
+    const duration<T> wire = socket_factor * s.wire / (v.link_share * link_bandwidth(l, s));
     const duration<T> launch = v.launch;
     const double n = s.ranks;
     const duration<T> hops =
@@ -314,7 +314,7 @@ struct basic_calibrated_collectives {
   /// one after the other.
   constexpr duration<T> load_time(const basic_interconnect<T>& l,
                                   const basic_schedule<T>& s) const {
-    const bandwidth<T> link = profile.value.engine_all_reduce_share * l.bandwidth.quantity();
+    const bandwidth<T> link = profile.value.engine_all_reduce_share * link_bandwidth(l, s);
     const bandwidth<T> peer = load_bandwidth();
     const duration<T> one_shot_time = max(s.wire / link, s.wire / ((s.ranks - 1.0) * peer));
     if (s.algorithm != collective_algorithm::two_shot) return one_shot_time;

@@ -9,13 +9,17 @@ namespace perfmodel::inline v0_3 {
 
 /// Parallel degrees. Expert parallelism adds no ranks: it regroups those of tensor, data and
 /// context parallelism into `expert` groups. Each expert is sharded over the tensor x data x
-/// context / expert ranks of its group.
+/// context / expert ranks of its group. `redundant_experts` are copies of experts in addition to the
+/// model's, as 48 ranks with 288 slots hold 256 experts.
+/// Source: vLLM's and SGLang's EPLB (num_redundant_experts); DeepSeek-V3 Technical Report, 2024,
+/// section 3.4.2. Leaves out: what the copies are for, a skewed load of the experts.
 struct parallel_layout {
   int tensor = 1;
   int pipeline = 1;
   int expert = 1;
   int data = 1;
   int context = 1;
+  int redundant_experts = 0;
 
   /// Number of accelerators in use.
   constexpr int ranks() const { return tensor * pipeline * data * context; }
@@ -32,6 +36,7 @@ struct parallel_layout {
     f(field::ranks("expert"), s.expert...);
     f(field::ranks("data"), s.data...);
     f(field::ranks("context"), s.context...);
+    f(field::not_negative("redundant_experts"), s.redundant_experts...);
   }
 };
 
@@ -55,7 +60,8 @@ constexpr bool divides_evenly(double part, double whole) {
 /// Whether a model can have this layout, and the reason where it cannot. KV heads are replicated
 /// where there are fewer heads than ranks, so that either number divides the other.
 /// Errors: a degree below 1.
-/// Tests: 64 query heads over 3 ranks are impossible; 8 KV heads over 16 ranks are possible.
+/// Tests: 64 query heads over 3 ranks are impossible; 8 KV heads over 16 ranks are possible; 256
+/// experts over 48 ranks need 32 redundant ones.
 constexpr feasibility layout_feasible(const parallel_layout& l, const sharded_dims& d) {
   const double tensor = detail::rank_count("layout.tensor", l.tensor);
   const double pipeline = detail::rank_count("layout.pipeline", l.pipeline);
@@ -84,8 +90,15 @@ constexpr feasibility layout_feasible(const parallel_layout& l, const sharded_di
     return infeasible("layout.pipeline has more stages than the model has layers", "layers",
                       pipeline, *d.layers);
   }
-  if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts))) {
-    return infeasible("layout.expert does not divide the experts", "experts", expert, d.experts);
+  const double copies =
+      detail::not_negative("layout.redundant_experts", static_cast<double>(l.redundant_experts));
+  if (copies > 0.0 && (expert == 1.0 || d.experts == 0)) {
+    return infeasible("redundant experts need expert parallelism, and a model with experts",
+                      "experts", copies, d.experts);
+  }
+  if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts + copies))) {
+    return infeasible("layout.expert does not divide the experts", "experts", expert,
+                      d.experts + copies);
   }
   if (!detail::divides_evenly(expert, stage)) {
     return infeasible("layout.expert does not divide the ranks of a stage", "accelerators", expert,

@@ -22,6 +22,12 @@ struct basic_schedule {
   bool is_one_of_several = false;  ///< `best` chooses between this and other algorithms
 };
 
+/// Bandwidth of the links that a schedule uses; a point-to-point transfer has two ends.
+template <Scalar T>
+constexpr bandwidth<T> link_bandwidth(const basic_interconnect<T>& l, const basic_schedule<T>& s) {
+  return usable_bandwidth(l, s.operation == collective_op::point_to_point ? 2 : s.ranks);
+}
+
 /// Time of a schedule: time = transfer + latency.
 template <Scalar T = double>
 struct basic_collective_price {
@@ -94,15 +100,16 @@ constexpr void require_cost_policy() {
                 "docs/troubleshooting.md#a-cost-policy");
 }
 
-/// The default cost policy: the link's whole one-way bandwidth and no latency. A bound.
+/// The default cost policy: the whole one-way bandwidth of the links in use and no latency. A
+/// bound.
 struct full_link {
   template <Scalar T>
   constexpr duration<T> latency(const basic_interconnect<T>&, const basic_schedule<T>&) const {
     return {};
   }
   template <Scalar T>
-  constexpr bandwidth<T> rate(const basic_interconnect<T>& l, const basic_schedule<T>&) const {
-    return l.bandwidth.quantity();
+  constexpr bandwidth<T> rate(const basic_interconnect<T>& l, const basic_schedule<T>& s) const {
+    return link_bandwidth(l, s);
   }
 };
 /// The whole bandwidth, and the link's stated latency for each step.
@@ -124,9 +131,9 @@ struct basic_alpha_beta {
     return S(s.steps) * detail::not_negative("alpha", alpha);
   }
   template <Scalar S>
-  constexpr bandwidth<S> rate(const basic_interconnect<S>& l, const basic_schedule<S>&) const {
+  constexpr bandwidth<S> rate(const basic_interconnect<S>& l, const basic_schedule<S>& s) const {
     detail::positive("bandwidth_share", bandwidth_share);
-    return S(detail::fraction("bandwidth_share", bandwidth_share)) * l.bandwidth.quantity();
+    return S(detail::fraction("bandwidth_share", bandwidth_share)) * link_bandwidth(l, s);
   }
 
   template <class F, class... Specs>

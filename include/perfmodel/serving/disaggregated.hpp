@@ -50,7 +50,8 @@ using default_link = basic_default_link<>;
 
 /// Default link between two pools with `devices` devices in total. If both pools use the same
 /// accelerator model and its fabric (NVLink) connects at least `devices` devices, the link is the
-/// fabric. Otherwise it is the host link (PCIe) of each device. Between two different accelerator
+/// fabric; in a mesh or a torus a device uses its links to half of the devices. Otherwise it is the
+/// host link (PCIe) of each device. Between two different accelerator
 /// models it has the lower bandwidth and the higher latency of both. The result is empty if an
 /// accelerator states no such link.
 /// Leaves out: a network that is slower than the host link.
@@ -59,9 +60,10 @@ using default_link = basic_default_link<>;
 template <Scalar T>
 constexpr std::optional<basic_default_link<T>> default_cache_link(
     const basic_accelerator<T>& prefill, const basic_accelerator<T>& decode, double devices) {
-  const auto over = [](const basic_interconnect<T>& i) -> std::optional<basic_cache_link<T>> {
+  const int peers = static_cast<int>(devices / 2.0);  // in the other pool
+  const auto over = [&](const basic_interconnect<T>& i) -> std::optional<basic_cache_link<T>> {
     if (!i.exists() || !i.bandwidth.is_stated()) return std::nullopt;
-    basic_cache_link<T> link{.bandwidth_per_device = i.bandwidth.quantity()};
+    basic_cache_link<T> link{.bandwidth_per_device = usable_bandwidth(i, peers + 1)};
     if (i.latency.is_stated()) link.latency = i.latency.quantity();
     return link;
   };

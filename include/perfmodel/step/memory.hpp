@@ -13,7 +13,12 @@ namespace detail {
 /// Weights that a device needs, in its own or in host memory, without adapters.
 template <Scalar T>
 constexpr bytes<T> weights_of_device(const basic_deployment<T>& d) {
-  const basic_parameter_count<T> p = count_parameters(d.model);
+  basic_parameter_count<T> p = count_parameters(d.model);
+  if (const auto e = experts_of(d.model); e && d.layout.redundant_experts > 0) {
+    const T copies = 1.0 + d.layout.redundant_experts / e->experts;
+    p.experts = copies * p.experts;
+    p.expert_biases = copies * p.expert_biases;
+  }
   const T tensor = T(d.layout.tensor);
   const T pipeline = T(d.layout.pipeline);
   const T expert_ranks = T(d.layout.expert * d.layout.expert_tensor());
@@ -60,7 +65,7 @@ constexpr T host_weight_share(const basic_deployment<T>& d) {
 }  // namespace detail
 
 /// Bytes of weights that one device stores. Linear layers are divided among tensor-parallel ranks
-/// and pipeline stages. Routed experts are divided among all ranks of a stage.
+/// and pipeline stages. Routed and redundant experts are divided among all ranks of a stage.
 /// The vocabulary tables and an encoder are divided among tensor-parallel ranks, not among stages.
 /// LoRA slots are included, weights in host memory are not.
 /// Every rank of a stage stores whole: projections to latents (MLA, latent experts), replicated KV

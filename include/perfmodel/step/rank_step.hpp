@@ -133,7 +133,7 @@ struct rank_step {
     return {.tokens = at_least_one(tokens),
             .hidden = e.expert_hidden(replica.model.hidden),
             .intermediate = e.intermediate,
-            .experts = e.experts,
+            .experts = e.experts + T(replica.layout.redundant_experts),
             .top_k = e.top_k,
             .tensor_parallel = T(replica.layout.expert_tensor()),
             .expert_parallel = T(replica.layout.expert),

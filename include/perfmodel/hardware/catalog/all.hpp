@@ -20,9 +20,9 @@ inline constexpr auto accelerators =
     joined(volta_accelerators, turing_accelerators, ampere_accelerators, ampere_rtx_accelerators,
            hopper_accelerators, grace_hopper_accelerators, blackwell_accelerators, ada_accelerators,
            rtx_accelerators, rtx_pro_accelerators, spark_accelerators, amd_accelerators,
-           google_tpu_accelerators, aws_trainium_accelerators, intel_gaudi_accelerators,
-           apple_accelerators, jetson_accelerators, groq_accelerators, cerebras_accelerators,
-           rubin_accelerators);
+           google_tpu_accelerators, intel_arc_accelerators, npu_accelerators,
+           aws_trainium_accelerators, intel_gaudi_accelerators, apple_accelerators,
+           jetson_accelerators, groq_accelerators, cerebras_accelerators, rubin_accelerators);
 
 /// The accelerator of that key or name, or nullptr. A row of product_names is needed only for names
 /// that differ from the key.

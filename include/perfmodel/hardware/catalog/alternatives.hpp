@@ -5,6 +5,7 @@
 #include <array>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/catalog/ai_accelerators.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/hardware/catalog/sources.hpp>
 #include <string_view>
@@ -86,9 +87,6 @@ inline constexpr source horowitz{
     basis::assumed, "45 nm figures per 32 bit as quoted after Horowitz, ISSCC 2014; not read"};
 inline constexpr source clock_and_pins{basis::derived,
                                        "bus width / 8 x 2 x the driver's memory clock"};
-inline constexpr source driver_clock{basis::measured,
-                                     "maximum clock in nvidia-smi outputs of a B200 posted in "
-                                     "public repositories"};
 inline constexpr source cycles{basis::derived, "claimed cycles / 1.98 GHz"};
 }  // namespace claims
 
@@ -104,6 +102,7 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"a100_sxm_80gb", "l2.bandwidth", 4.5e12, "B/s", "alternative", sources::gpu_benches, "plateau of the other of two benchmarks"},
     alternative{"a100_sxm_80gb", "fabric.bandwidth", 600e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"a100_sxm_80gb", "fabric.ranks", 16, "1", "alternative", claims::unsourced, "two baseboards of eight"},
+    alternative{"a100_sxm_80gb", "price", 1.30 / 3600, "USD/s", "alternative", {basis::copied, "middle of 1.10 to 1.50 USD/h at specialised providers, May 2026, https://www.mercatus-ai.com/blog/cloud-gpu-pricing"}, "the market, not one provider"},
     alternative{"a100_sxm_80gb", "price", 1.39 / 3600, "USD/s", "alternative", sources::runpod_prices, "another provider"},
     alternative{"a100_pcie_40gb", "fabric.bandwidth", 300e9, "B/s", "alternative", sources::nvlink_page, "NVLink bridge; set fabric.ranks to 2 as well"},
     alternative{"a100_pcie_40gb", "fabric.ranks", 2, "1", "alternative", claims::unsourced, "an NVLink bridge joins two cards"},
@@ -149,6 +148,7 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"h100_sxm", "host.bandwidth", 126.0308e9, "B/s", "two_way", claims::both_directions, "both directions; 128 GB/s before encoding"},
     alternative{"h100_sxm", "fabric.ranks", 256, "1", "announced", claims::unsourced, "NVLink switch systems of up to 256"},
     alternative{"h100_sxm", "price", 3.9492 / 3600, "USD/s", "alternative", sources::techbytes_prices, "billed by the second"},
+    alternative{"h100_sxm", "price", 2.95 / 3600, "USD/s", "alternative", {basis::copied, "median of 37 providers, 2026-05-20, https://aimultiple.com/gpu-index"}, "the market, not one provider"},
     alternative{"h100_sxm", "price", 2.69 / 3600, "USD/s", "alternative", sources::runpod_prices, "another provider"},
     // H200, H100 PCIe, H20
     alternative{"h200_sxm", "matrix.peak.bf16", 1978.9e12, "FLOP/s", "sparse", sources::h100_same_die, "2:4 sparse"},
@@ -159,6 +159,7 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"h200_sxm", "dram.capacity", 141e9, "B", "marketing", claims::as_sold, "the driver shows 150.8e9"},
     alternative{"h200_sxm", "dram.capacity", 151397597184.0, "B", "refuted", sources::system_specs, "141 GiB: more than the driver shows"},
     alternative{"h200_sxm", "fabric.bandwidth", 900e9, "B/s", "two_way", claims::both_directions, "both directions"},
+    alternative{"h200_sxm", "price", 4.0 / 3600, "USD/s", "alternative", {basis::copied, "middle of 3.50 to 4.50 USD/h at specialised providers, May 2026, https://www.mercatus-ai.com/blog/cloud-gpu-pricing"}, "the market, not one provider"},
     alternative{"h200_sxm", "price", 5.58 / 3600, "USD/s", "alternative", sources::runpod_prices, "billed by the second"},
     alternative{"h200_sxm", "price", 3.59 / 3600, "USD/s", "alternative", sources::runpod_prices, "another provider"},
     alternative{"h100_sxm", "dram.capacity", 81089.0 * 1048576.0, "B", "alternative", sources::cuda_total, "what CUDA shows: the driver keeps 0.6 %"},
@@ -172,6 +173,8 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"h100_pcie", "fabric.ranks", 2, "1", "alternative", claims::unsourced, "an NVLink bridge joins two cards"},
     alternative{"h100_nvl", "fabric.bandwidth", 300e9, "B/s", "alternative", sources::nvlink_page, "NVLink bridge; set fabric.ranks to 2 as well"},
     alternative{"h100_nvl", "fabric.ranks", 2, "1", "alternative", claims::unsourced, "an NVLink bridge joins two cards"},
+    alternative{"h200_nvl", "fabric.bandwidth", 450e9, "B/s", "alternative", sources::not_read, "NVLink bridge; set fabric.ranks to 2 or 4 as well"},
+    alternative{"h200_nvl", "fabric.ranks", 4, "1", "alternative", claims::unsourced, "an NVLink bridge joins two or four cards"},
     alternative{"h20", "matrix.peak.bf16", 142.25e12, "FLOP/s", "alternative", {basis::measured, "best product measured, https://github.com/zzc0721/torch-performance-test-data/issues/77"}, "96 % of the peak"},
     alternative{"h20", "vector.peak.fp32", 44e12, "FLOP/s", "refuted", sources::h20_note, "78 SMs at 1.98 GHz give 39.5; the best product measured in fp32 is 32.0"},
     alternative{"h20", "dram.capacity", 97285.0 * 1048576.0, "B", "alternative", sources::cuda_total, "what CUDA shows: the driver keeps 0.6 %"},
@@ -187,9 +190,9 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"b200_sxm", "matrix.peak.fp4", 10000e12, "FLOP/s", "alternative", sources::b200_brief, "the power bin of GB200"},
     alternative{"b200_sxm", "vector.peak.fp32", 80e12, "FLOP/s", "announced", sources::b200_brief, "early brief"},
     alternative{"b200_sxm", "dram.bandwidth", 7680.0 / 8.0 * 2.0 * 3996e6, "B/s", "alternative", sources::b200_driver, "7680 bit at 3996 MHz, before rounding"},
-    alternative{"b200_sxm", "dram.bandwidth", 8e12, "B/s", "alternative", sources::b200_brief, "printed for all 8192 bits, which GB200 has; ridge 281"},
+    alternative{"b200_sxm", "dram.bandwidth", 8e12, "B/s", "alternative", sources::b200_brief, "printed for all 8192 bits; ridge 281"},
     alternative{"b200_sxm", "dram.capacity", 182630.0 * 1048576.0, "B", "alternative", sources::b200_driver, "what CUDA shows: the driver keeps 0.4 %"},
-    alternative{"b200_sxm", "vector.clock", 1.965e9, "Hz", "alternative", claims::driver_clock, "the driver's maximum; the printed 75 TFLOP/s need 1.98"},
+    alternative{"b200_sxm", "vector.clock", 1.98e9, "Hz", "alternative", sources::b200_compare, "what the printed 75 TFLOP/s need; the driver's maximum is 1.965"},
     alternative{"b200_sxm", "dram.capacity", 180e9, "B", "marketing", claims::as_sold, "192 x 15/16: 7680 of 8192 bits are enabled; the driver shows 192.3e9"},
     alternative{"b200_sxm", "dram.capacity", 186e9, "B", "marketing", claims::as_sold, "the GB200 product"},
     alternative{"b200_sxm", "dram.capacity", 192e9, "B", "announced", sources::b200_brief, "eight physical stacks of 24 GB"},
@@ -205,12 +208,13 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"b300_sxm", "matrix.peak.fp8", 9000e12, "FLOP/s", "sparse", sources::b300_table, "2:4 sparse"},
     alternative{"b300_sxm", "matrix.peak.int8", 4500e12, "FLOP/s", "refuted", sources::b300_table, "two other tables show that INT8 was cut"},
     alternative{"b300_sxm", "dram.bandwidth", 7.75e12, "B/s", "alternative", sources::system_specs, "another table"},
-    alternative{"b300_sxm", "dram.bandwidth", 8e12, "B/s", "alternative", sources::b300_table, "printed for all 8192 bits, which GB300 has"},
+    alternative{"b300_sxm", "dram.bandwidth", 8e12, "B/s", "alternative", sources::b300_table, "printed for all 8192 bits"},
     alternative{"b300_sxm", "dram.capacity", 270e9, "B", "marketing", sources::blackwell_ultra_sheet, "288 x 15/16, as sold"},
     alternative{"b300_sxm", "host.bandwidth", pcie_one_way(16, 64.0 * GHz).value(), "B/s", "alternative", sources::pcie, "PCIe 6, in a host that speaks it"},
     alternative{"b300_sxm", "dram.capacity", 288e9, "B", "marketing", sources::b300_table, "eight physical stacks of 36 GB"},
     alternative{"b300_sxm", "l2.bandwidth", 22e12, "B/s", "alternative", sources::b300_notes, "largest L1; the author could not repeat it"},
     alternative{"b300_sxm", "fabric.bandwidth", 1800e9, "B/s", "two_way", claims::both_directions, "both directions"},
+    alternative{"b300_sxm", "tdp", 1000, "W", "alternative", sources::ml_engineering, "maximum TGP on the DGX B300 power page"},
     alternative{"b300_sxm", "tdp", 1400, "W", "alternative", sources::b300_table, "the power bin of GB300"},
     alternative{"gb200", "sms", 148, "SM", "refuted", sources::b200_compare, "driver queries show 152"},
     alternative{"gb200", "matrix.peak.bf16", 2450e12, "FLOP/s", "alternative", sources::exemplar, "before rounding: 152 SMs at 1.968 GHz"},
@@ -220,6 +224,9 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"gb200", "matrix.peak.bf16", 5000e12, "FLOP/s", "sparse", sources::b200_brief, "2:4 sparse"},
     alternative{"gb200", "matrix.peak.fp64", 45e12, "FLOP/s", "announced", sources::b200_brief, "early brief"},
     alternative{"gb200", "vector.peak.fp32", 90e12, "FLOP/s", "announced", sources::b200_brief, "early brief"},
+    alternative{"gb200", "matrix.peak.bf16", 152.0 * 8192.0 * 1.926e9, "FLOP/s", "alternative", sources::xla_specs, "at the tensor clock of the driver's table"},
+    alternative{"gb200", "dram.bandwidth", 7936.0 / 8.0 * 2.0 * 3996e6, "B/s", "alternative", sources::xla_specs, "7936 bit at 3996 MHz"},
+    alternative{"gb200", "dram.capacity", 197897748480.0, "B", "alternative", sources::xla_specs, "what CUDA shows"},
     alternative{"gb200", "dram.capacity", 186e9, "B", "marketing", claims::as_sold, "the driver shows 198.7e9"},
     alternative{"gb200", "dram.capacity", 192e9, "B", "marketing", sources::b200_brief, "eight physical stacks of 24 GB"},
     alternative{"gb200", "fabric.bandwidth", 1800e9, "B/s", "two_way", claims::both_directions, "both directions"},
@@ -231,6 +238,10 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"gb300", "matrix.peak.fp8", 4900e12, "FLOP/s", "alternative", sources::exemplar, "before rounding"},
     alternative{"gb300", "matrix.peak.fp4", 14700e12, "FLOP/s", "alternative", sources::exemplar, "before rounding"},
     alternative{"gb300", "matrix.peak.fp4", 20000e12, "FLOP/s", "sparse", claims::double_rate, "sparse"},
+    alternative{"gb300", "matrix.peak.bf16", 152.0 * 8192.0 * 1.933e9, "FLOP/s", "alternative", sources::xla_specs, "at the tensor clock of the driver's table"},
+    alternative{"gb300", "dram.bandwidth", 7936.0 / 8.0 * 2.0 * 3996e6, "B/s", "alternative", sources::xla_specs, "7936 bit at 3996 MHz"},
+    alternative{"gb300", "dram.capacity", 297021079552.0, "B", "alternative", sources::xla_specs, "what CUDA shows"},
+    alternative{"gb300", "host.bandwidth", 359e9, "B/s", "alternative", sources::ml_engineering_network, "what LPDDR5X lets through, host to device, on a DGX Station"},
     alternative{"gb300", "dram.capacity", 288e9, "B", "marketing", sources::blackwell_ultra, "physical stacks"},
     alternative{"gb300", "dram.capacity", 279e9, "B", "marketing", sources::exemplar, "as sold"},
     alternative{"gb300", "dram.bandwidth", 7.1e12, "B/s", "alternative", claims::unsourced, "the workstation product with 252 GB"},
@@ -280,6 +291,7 @@ inline constexpr std::array alternatives_of_nvidia{
     alternative{"jetson_thor", "matrix.peak.fp4", 2070e12, "FLOP/s", "sparse", {basis::copied, "2070 sparse TFLOPS, https://learnaivisually.com/ai-explained/jetson-thor-edge-blackwell"}, "2:4 sparse"},
     alternative{"jetson_thor", "matrix.peak.fp4", 700e12, "FLOP/s", "refuted", claims::unsourced, "fits no convention"},
     alternative{"jetson_thor", "l2.capacity", 50.0 * 1048576.0, "B", "refuted", claims::unsourced, "the driver shows 32 MiB"},
+    alternative{"vera_rubin_nvl72", "matrix.peak.int8", 2500e12, "FLOP/s", "alternative", sources::rubin_sheet_copied, "another reading of the sheet"},
     alternative{"vera_rubin_nvl72", "sms", 212, "SM", "refuted", sources::rubin_early, "NVIDIA says 224"},
     alternative{"vera_rubin_nvl72", "matrix.peak.fp4", 50000e12, "FLOP/s", "sparse", sources::rubin_sheet, "inference, with what its engine skips"},
     alternative{"vera_rubin_nvl72", "matrix.peak.fp4", 17500e12, "FLOP/s", "alternative", {basis::derived, "half of a package of two dies"}, "per die"},
@@ -303,6 +315,7 @@ inline constexpr std::array alternatives_of_others{
     alternative{"mi300x", "fabric.bandwidth", 896e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"mi325x", "fabric.bandwidth", 896e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"mi350x", "matrix.peak.bf16", 256.0 * 4096.0 * 2.2e9, "FLOP/s", "alternative", sources::cdna4_paper, "compute units x 4096 x 2.2 GHz do not give the printed 2309.6"},
+    alternative{"mi350x", "dram.bandwidth", 7.782e12, "B/s", "alternative", sources::xla_specs, "8192 bit at the driver's 1.9 GHz"},
     alternative{"mi350x", "fabric.bandwidth", 1075.2e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"mi355x", "fabric.bandwidth", 1075.2e9, "B/s", "two_way", claims::both_directions, "both directions"},
     alternative{"tpu_v5e", "matrix.peak.int8", 394e12, "FLOP/s", "alternative", sources::tpu_book, "twice 197"},
@@ -321,7 +334,8 @@ inline constexpr std::array alternatives_of_others{
     // AWS, Intel
     alternative{"trainium2", "dram.bandwidth", 3e12, "B/s", "alternative", sources::trainium2_guide, "rounded"},
     alternative{"trainium3", "dram.bandwidth", 4.7e12, "B/s", "alternative", sources::trainium3_guide, "another page of AWS"},
-    alternative{"gaudi_3", "matrix.peak.bf16", 1677e12, "FLOP/s", "alternative", sources::mi300x_peaks, "the same chapter, which does not say of which module"},
+    alternative{"gaudi_3", "matrix.peak.bf16", 1835e12, "FLOP/s", "alternative", sources::gaudi3_talk, "Intel's figure, which needs 1.75 GHz; the device reports 1.6"},
+    alternative{"gaudi_3", "matrix.peak.fp8", 1835e12, "FLOP/s", "alternative", sources::gaudi3_talk, "Intel's figure, which needs 1.75 GHz; the device reports 1.6"},
     alternative{"gaudi_3", "l2.bandwidth", 19.2e12, "B/s", "alternative", claims::unsourced, "other papers"},
     alternative{"gaudi_3", "fabric.bandwidth", 600e9, "B/s", "alternative", claims::unsourced, "all 24 ports, of which 3 leave the node"},
     alternative{"gaudi_3", "tdp", 1200, "W", "alternative", claims::unsourced, "with liquid cooling"},

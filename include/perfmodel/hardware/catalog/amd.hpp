@@ -1,4 +1,4 @@
-// AMD Instinct: MI210, MI300X, MI325X, MI350X, MI355X. `sms` are compute units, `shared` is the
+// AMD Instinct (MI210 to MI455X), Radeon and Ryzen AI Max. `sms` are compute units, `shared` is the
 // local data share.
 #pragma once
 
@@ -34,7 +34,8 @@ inline constexpr accelerator mi210{
              .latency = {386.4 * ns, sources::gpu_benches}},
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {3.0 * 50.0 * GB_per_s, sources::mi210_bridge},
-               .ranks = 4},  // assumed: the largest bridge
+               .ranks = 4,  // assumed: the largest bridge
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
     .tdp = {300.0 * watt, sources::mi210_page},
 };
@@ -69,7 +70,8 @@ inline constexpr accelerator mi300x{
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {7.0 * one_way(two_way_bandwidth<>(128.0 * GB_per_s)),
                              sources::mi300x_links},
-               .ranks = 8},
+               .ranks = 8,
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {750.0 * watt, sources::mi300x_power},
     .price = {1.85 * usd_per_hour, sources::mi300x_price},
@@ -117,7 +119,8 @@ inline constexpr accelerator mi350x{
     .fabric = {.kind = link_kind::infinity_fabric,
                .bandwidth = {7.0 * one_way(two_way_bandwidth<>(153.6 * GB_per_s)),
                              sources::mi350_links},
-               .ranks = 8},
+               .ranks = 8,
+               .topology = link_topology::mesh},
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 32.0 * GHz), sources::pcie}},
     .tdp = {1000.0 * watt, sources::mi350x_brochure},
 };
@@ -145,12 +148,137 @@ inline constexpr accelerator mi355x = [] {
   return a;
 }();
 
+/// MI250X: one of its two dies (GCDs), which programs see as a device. Its links are half of the
+/// module's seven of 50 GB/s; what they join is assumed to be a switch of the eight dies of a node.
+inline constexpr accelerator mi250x = [] {
+  accelerator a = mi210;
+  a.name = "mi250x";
+  a.sms = {110.0, sources::mi250x_half};
+  a.matrix.peak = {.bf16 = {383.0 / 2.0 * TFLOP_per_s, sources::mi250x_half},
+                   .fp16 = {383.0 / 2.0 * TFLOP_per_s, sources::mi250x_half},
+                   .int8 = {383.0 / 2.0 * TFLOP_per_s, sources::mi250x_half}};
+  a.vector.peak = {.fp32 = {47.9 / 2.0 * TFLOP_per_s, sources::mi250x_half}};
+  a.matrix.clock = a.vector.clock = {1.7 * GHz, sources::ml_engineering};
+  a.registers.capacity = {110.0 * 512.0 * KiB, sources::rocm_table_taken};
+  a.shared = {.capacity = {110.0 * 64.0 * KiB, sources::rocm_table_taken}};
+  a.l2 = {.capacity = {8.0 * MiB, sources::mi250x_half}};
+  a.dram = {.capacity = {64.0 * GiB, sources::amd_gib},
+            .bandwidth = {3277.0 / 2.0 * GB_per_s, sources::mi250x_half}};
+  a.fabric = {.kind = link_kind::infinity_fabric,
+              .bandwidth = {350.0 / 2.0 * GB_per_s, sources::mi250x_links},
+              .ranks = 8};
+  a.tdp = {560.0 / 2.0 * watt, sources::mi250x_half};
+  return a;
+}();
+
+/// MI308X: MI300X with 80 compute units. No sheet was found.
+inline constexpr accelerator mi308x = [] {
+  accelerator a = mi300x;
+  a.name = "mi308x";
+  a.sms = {80.0, sources::not_read};
+  a.matrix.peak = {.bf16 = {80.0 * 2048.0 * 2.1 * GFLOP_per_s, sources::mi308x_rate},
+                   .fp16 = {80.0 * 2048.0 * 2.1 * GFLOP_per_s, sources::mi308x_rate},
+                   .fp8 = {80.0 * 4096.0 * 2.1 * GFLOP_per_s, sources::mi308x_rate},
+                   .int8 = {80.0 * 4096.0 * 2.1 * GFLOP_per_s, sources::mi308x_rate}};
+  a.vector.peak = {.fp32 = {80.0 * 256.0 * 2.1 * GFLOP_per_s, sources::mi308x_rate}};
+  a.matrix.clock = a.vector.clock = {2.1 * GHz, sources::not_read};
+  a.registers.capacity = {80.0 * 512.0 * KiB, sources::rocm_table};
+  a.shared = {.capacity = {80.0 * 64.0 * KiB, sources::rocm_table},
+              .bandwidth = {per_clock(80, 128, 2.1 * GHz), sources::mi300x_lds}};
+  a.l2.bandwidth = {};
+  a.dram.bandwidth = {5.3 * TB_per_s, sources::not_read};
+  a.tdp = {650.0 * watt, sources::not_read};
+  a.price = {};
+  return a;
+}();
+
+/// MI455X, announced. AMD's 20.1 and 40.3 PFLOP/s in 8 and 4 bits are taken as sparse.
+inline constexpr accelerator mi455x{
+    .name = "mi455x",
+    .vendor = "AMD",
+    .architecture = chip_architecture::cdna5,
+    .matrix = {.peak = {.bf16 = {5000.0 * TFLOP_per_s, sources::mi455x_figures},
+                        .fp16 = {5000.0 * TFLOP_per_s, sources::mi455x_figures},
+                        .fp8 = {10000.0 * TFLOP_per_s, sources::mi455x_figures},
+                        .int8 = {5000.0 * TFLOP_per_s, sources::mi455x_figures},
+                        .fp4 = {20000.0 * TFLOP_per_s, sources::mi455x_figures}}},
+    .vector = {.peak = {.fp32 = {315.0 * TFLOP_per_s, sources::mi455x_figures}},
+               .clock = {2.4 * GHz, sources::mi455x_figures}},
+    .l2 = {.capacity = {192.0 * MiB, sources::mi455x_figures}},
+    .dram = {.capacity = {432.0 * GB, sources::mi455x_figures},
+             .bandwidth = {23.3 * TB_per_s, sources::mi455x_figures}},
+    .fabric = {.kind = link_kind::infinity_fabric,
+               .bandwidth = {1800.0 * GB_per_s, sources::mi455x_figures},
+               .ranks = 72},
+};
+
+// Radeon and Ryzen. `sms` are compute units; matrix instructions run on the vector lanes (WMMA).
+
+/// A card of RDNA 3 or 4: 512 or 1024 FLOP per clock and unit in 16 bits, 256 in fp32 with dual
+/// issue. `memory` is nominal, in GiB; `l2` in MiB. The 32 to 96 MiB of Infinity Cache are left
+/// out.
+constexpr accelerator rdna_gpu(const char* name, chip_architecture architecture,
+                               const source& table, double units, double ghz, double per_clock,
+                               double l2, double memory, double bandwidth, double watts) {
+  const auto rate = [&](double x) {
+    return fact<flop_rate<>>{units * x * ghz * GFLOP_per_s, sources::sms_times_clock};
+  };
+  const bool eight_bit_floats = architecture == chip_architecture::rdna4;
+  accelerator a{.name = name,
+                .vendor = "AMD",
+                .architecture = architecture,
+                .sms = {units, table},
+                .matrix = {.peak = {.bf16 = rate(per_clock),
+                                    .fp16 = rate(per_clock),
+                                    .int8 = rate(eight_bit_floats ? 2.0 * per_clock : per_clock)},
+                           .clock = {ghz * GHz, table},
+                           .flop_per_clock = {per_clock * flop, sources::flop_per_clock}},
+                .vector = {.peak = {.fp32 = rate(256.0)},
+                           .clock = {ghz * GHz, table},
+                           .flop_per_clock = {256.0 * flop, sources::lanes}},
+                .l2 = {.capacity = {l2 * MiB, table}},
+                .dram = {.capacity = {memory * GiB, sources::amd_gib},
+                         .bandwidth = {bandwidth * GB_per_s, table}},
+                .tdp = {watts * watt, table}};
+  a.matrix.peak.int4 = rate(2.0 * a.matrix.peak.int8.value() / (units * ghz * 1e9));
+  if (eight_bit_floats) a.matrix.peak.fp8 = rate(2.0 * per_clock);
+  return a;
+}
+constexpr accelerator radeon_card(accelerator a, frequency<> pcie) {
+  a.fabric = pcie_peers(pcie, sources::no_fabric);
+  a.host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, pcie), sources::pcie}};
+  return a;
+}
+inline constexpr accelerator rx_7900_xtx =
+    radeon_card(rdna_gpu("rx_7900_xtx", chip_architecture::rdna3, sources::rocm_radeon, 96, 2.5,
+                         512, 6, 24, 960, 355),
+                16.0 * GHz);
+inline constexpr accelerator rx_9070_xt =
+    radeon_card(rdna_gpu("rx_9070_xt", chip_architecture::rdna4, sources::rocm_radeon, 64, 2.97,
+                         1024, 8, 16, 640, 304),
+                32.0 * GHz);
+inline constexpr accelerator radeon_ai_pro_r9700 =
+    radeon_card(rdna_gpu("radeon_ai_pro_r9700", chip_architecture::rdna4, sources::rocm_radeon, 64,
+                         2.92, 1024, 8, 32, 640, 300),
+                32.0 * GHz);
+/// Ryzen AI Max+ 395 (Strix Halo), with 128 GB that CPU and GPU share.
+inline constexpr accelerator ryzen_ai_max_395 =
+    rdna_gpu("ryzen_ai_max_395", chip_architecture::rdna3, sources::strix_halo, 40, 2.9, 512, 2,
+             128, 256, 120);
+
 inline constexpr std::array amd_accelerators{
     accelerator_entry{mi210, "AMD Instinct MI210"},
+    accelerator_entry{mi250x, "AMD Instinct MI250X, one of its two dies"},
     accelerator_entry{mi300x, "AMD Instinct MI300X"},
+    accelerator_entry{mi308x, "AMD Instinct MI308X"},
     accelerator_entry{mi325x, "AMD Instinct MI325X"},
     accelerator_entry{mi350x, "AMD Instinct MI350X"},
     accelerator_entry{mi355x, "AMD Instinct MI355X"},
+    accelerator_entry{mi455x, "AMD Instinct MI455X (announced)"},
+    accelerator_entry{rx_7900_xtx, "AMD Radeon RX 7900 XTX"},
+    accelerator_entry{rx_9070_xt, "AMD Radeon RX 9070 XT"},
+    accelerator_entry{radeon_ai_pro_r9700, "AMD Radeon AI PRO R9700"},
+    accelerator_entry{ryzen_ai_max_395, "AMD Ryzen AI Max+ 395 (Strix Halo)"},
 };
 
 }  // namespace perfmodel::inline v0_3::catalog

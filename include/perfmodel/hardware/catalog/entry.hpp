@@ -4,6 +4,7 @@
 #include <array>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/catalog/sources.hpp>
 #include <perfmodel/units/convention.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
@@ -66,6 +67,49 @@ constexpr interconnect nvlink_switched(bandwidth<> both_directions, const source
 /// PCIe x16 to the peers of a card. Its ranks are assumed: the eight cards of a common server.
 constexpr interconnect pcie_peers(frequency<> transfers, const source& from) {
   return {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, transfers), from}, .ranks = 8};
+}
+
+/// FLOP per clock and SM of an NVIDIA card's matrix units, with FP32 accumulation; 0: not there.
+struct card_rates {
+  double bf16, fp8, int8, fp4;
+};
+
+/// An NVIDIA card by its table: SMs, clock, rates, L2 and memory in MiB, bandwidth in GB/s, PCIe
+/// transfers and power. Its memory is nominal, peers are reached over PCIe.
+constexpr accelerator nvidia_card(const char* name, chip_architecture architecture,
+                                  const source& table, double sms, double ghz,
+                                  const card_rates& rates, double l2, double memory,
+                                  double bandwidth, frequency<> pcie, double watts) {
+  const auto rate = [&](double per_clock_and_sm, const source& from) {
+    if (per_clock_and_sm == 0.0) return fact<flop_rate<>>{};
+    return fact<flop_rate<>>{sms * per_clock_and_sm * ghz * GFLOP_per_s, from};
+  };
+  return {.name = name,
+          .vendor = "NVIDIA",
+          .architecture = architecture,
+          .sms = {sms, table},
+          .matrix = {.peak = {.tf32 = rate(rates.bf16 / 2.0, sources::sms_times_clock),
+                              .bf16 = rate(rates.bf16, sources::sms_times_clock),
+                              .fp16 = rate(rates.bf16, sources::sms_times_clock),
+                              .fp8 = rate(rates.fp8, sources::sms_times_clock),
+                              .int8 = rate(rates.int8, sources::sms_times_clock),
+                              .fp4 = rate(rates.fp4, sources::sms_times_clock)},
+                     .clock = {ghz * GHz, table},
+                     .flop_per_clock = {rates.bf16 * flop, sources::flop_per_clock}},
+          .vector = {.peak = {.fp32 = rate(256.0, sources::sms_times_clock),
+                              .bf16 = rate(256.0, sources::same_as_fp32),
+                              .fp16 = rate(256.0, sources::same_as_fp32)},
+                     .clock = {ghz * GHz, table},
+                     .flop_per_clock = {256.0 * flop, sources::lanes}},
+          .registers = {.capacity = {sms * 256.0 * KiB, sources::cuda_guide}},
+          .shared = {.capacity = {sms * 100.0 * KiB, sources::cuda_guide},
+                     .bandwidth = {per_clock(sms, 128, ghz * GHz), sources::shared_banks}},
+          .l2 = {.capacity = {l2 * MiB, table}},
+          .dram = {.capacity = {memory * MiB, sources::nominal_gib},
+                   .bandwidth = {bandwidth * GB_per_s, table}},
+          .fabric = pcie_peers(pcie, sources::no_fabric),
+          .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, pcie), sources::pcie}},
+          .tdp = {watts * watt, table}};
 }
 
 }  // namespace perfmodel::inline v0_3::catalog

@@ -57,7 +57,7 @@ constexpr bool says_nothing(std::string_view word) {
         "superchip", "grace",   "hopper",   "blackwell",   "edition", "generation", "oam",
         "module",    "memory",  "cloud",    "chip",        "hbm",     "hbm2",       "hbm2e",
         "hbm3",      "hbm3e",   "hbm4",     "gddr6",       "gddr6x",  "gddr7",      "gb",
-        "gib"}) {
+        "gib",       "huawei",  "qualcomm", "microsoft"}) {
     if (word == w) return true;
   }
   return false;
@@ -168,8 +168,7 @@ constexpr int distance(std::string_view a, std::string_view b) {
 
 /// Keys of up to three relatives of an unknown name: other forms of the product, else the nearest
 /// of its series, never a name that merely looks alike. Empty keys where there are fewer.
-/// Test: "RTX 4080" has rtx_4090 first, "H200 NVL" h200_sxm, "A800" a100_sxm_80gb, "M1 Max" no
-/// Instinct.
+/// Test: "RTX 4060" has rtx_4070 first, "A10G" a10, "M1 Max" no Instinct.
 constexpr std::array<std::string_view, 3> related_accelerators(std::string_view name) {
   std::array<std::string_view, 3> found{};
   const naming::spoken_name said = naming::parsed_name(name);

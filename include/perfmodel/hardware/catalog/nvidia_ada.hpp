@@ -1,4 +1,4 @@
-// NVIDIA Ada Lovelace: L4, L40S, GeForce RTX 4090.
+// NVIDIA Ada Lovelace: L4, L20, L40S, RTX 6000 Ada, GeForce RTX 4070, 4080 and 4090.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
@@ -110,10 +110,33 @@ inline constexpr accelerator rtx_4090{
     .price = {0.34 * usd_per_hour, sources::rtx_4090_price},
 };
 
+// GeForce runs floating point with FP32 accumulation at half rate; so does L20.
+inline constexpr accelerator rtx_4080 =
+    nvidia_card("rtx_4080", chip_architecture::ada, sources::not_read, 76, 2.505,
+                {512, 1024, 2048, 0}, 64, 16384, 716.8, 16.0 * GHz, 320);
+inline constexpr accelerator rtx_4070 =
+    nvidia_card("rtx_4070", chip_architecture::ada, sources::not_read, 46, 2.475,
+                {512, 1024, 2048, 0}, 36, 12288, 504, 16.0 * GHz, 200);
+inline constexpr accelerator l20 =
+    nvidia_card("l20", chip_architecture::ada, sources::not_read, 92, 2.52, {512, 1024, 1024, 0},
+                96, 49152, 864, 16.0 * GHz, 275);
+/// RTX 6000 Ada: FP32 accumulation at full rate.
+inline constexpr accelerator rtx_6000_ada = [] {
+  accelerator a = nvidia_card("rtx_6000_ada", chip_architecture::ada, sources::not_read, 142, 2.505,
+                              {1024, 2048, 2048, 0}, 96, 49140, 960, 16.0 * GHz, 300);
+  a.dram.capacity = {49140.0 * MiB, sources::rtx_6000_ada_driver};
+  a.tdp = {300.0 * watt, sources::rtx_6000_ada_driver};
+  return a;
+}();
+
 inline constexpr std::array ada_accelerators{
     accelerator_entry{l4, "NVIDIA L4"},
     accelerator_entry{l40s, "NVIDIA L40S"},
     accelerator_entry{rtx_4090, "NVIDIA GeForce RTX 4090"},
+    accelerator_entry{rtx_4080, "NVIDIA GeForce RTX 4080"},
+    accelerator_entry{rtx_4070, "NVIDIA GeForce RTX 4070"},
+    accelerator_entry{rtx_6000_ada, "NVIDIA RTX 6000 Ada Generation"},
+    accelerator_entry{l20, "NVIDIA L20"},
 };
 
 }  // namespace perfmodel::inline v0_3::catalog

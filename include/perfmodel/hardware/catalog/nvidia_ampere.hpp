@@ -90,11 +90,21 @@ inline constexpr accelerator a100_pcie_40gb = [] {
   return a;
 }();
 
+/// A800 SXM 80 GB: A100 with fewer NVLinks.
+inline constexpr accelerator a800_sxm_80gb = [] {
+  accelerator a = a100_sxm_80gb;
+  a.name = "a800_sxm_80gb";
+  a.fabric.bandwidth = {200.0 * GB_per_s, sources::not_read};
+  a.price = {};
+  return a;
+}();
+
 inline constexpr std::array ampere_accelerators{
     accelerator_entry{a100_pcie_40gb, "NVIDIA A100 PCIe 40 GB"},
     accelerator_entry{a100_pcie_80gb, "NVIDIA A100 PCIe 80 GB"},
     accelerator_entry{a100_sxm_40gb, "NVIDIA A100 SXM4 40 GB"},
     accelerator_entry{a100_sxm_80gb, "NVIDIA A100 SXM4 80 GB"},
+    accelerator_entry{a800_sxm_80gb, "NVIDIA A800 SXM4 80 GB"},
 };
 
 // NVIDIA Ampere of the RTX generation (GA102): A10, A40, RTX A6000, GeForce RTX 3090.
@@ -105,7 +115,7 @@ inline constexpr source a10_table{basis::copied, "table of A10, https://sysrqmts
 inline constexpr source a40_table{basis::copied, "table of A40, https://sysrqmts.com/fr/gpus/compare/nvidia-a40-pcie-vs-nvidia-quadro-rtx-6000"};
 inline constexpr source a6000_table{basis::copied, "table of RTX A6000, https://sysrqmts.com/es/gpus/compare/nvidia-rtx-a6000-vs-nvidia-tesla-p40"};
 inline constexpr source rtx_3090_table{basis::copied, "table of RTX 3090, https://holynerdvana.blogspot.com/2022/10/nvidia-geforce-rtx-3090-specifications.html"};
-inline constexpr source ga102_memory{basis::assumed, "what nvidia-smi commonly shows; no named output was read"};
+inline constexpr source ga102_memory{basis::assumed, "what nvidia-smi commonly shows of an RTX 3090; no named output was read"};
 // clang-format on
 }  // namespace sources
 
@@ -139,7 +149,7 @@ constexpr accelerator ga102_card(const char* name, const source& table, double s
       .shared = {.capacity = {sms * 100.0 * KiB, sources::cuda_guide},
                  .bandwidth = {per_clock(sms, 128, ghz * GHz), sources::shared_banks}},
       .l2 = {.capacity = {6.0 * MiB, table}},
-      .dram = {.capacity = {driver_mib * MiB, sources::ga102_memory}, .bandwidth = {dram, table}},
+      .dram = {.capacity = {driver_mib * MiB, sources::posted_totals}, .bandwidth = {dram, table}},
       .fabric = pcie_peers(16.0 * GHz, sources::pcie),
       .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 16.0 * GHz), sources::pcie}},
       .tdp = {watts * watt, table}};
@@ -155,14 +165,28 @@ inline constexpr accelerator a40 =
 inline constexpr accelerator rtx_a6000 =
     ga102_card("rtx_a6000", sources::a6000_table, 84, 1.8, 1024, 49140, 768.0 * GB_per_s, 300);
 /// GeForce RTX 3090. Floating-point peaks with FP32 accumulation: half rate on GeForce.
-inline constexpr accelerator rtx_3090 =
-    ga102_card("rtx_3090", sources::rtx_3090_table, 82, 1.695, 512, 24576, 936.0 * GB_per_s, 350);
+inline constexpr accelerator rtx_3090 = [] {
+  accelerator a =
+      ga102_card("rtx_3090", sources::rtx_3090_table, 82, 1.695, 512, 24576, 936.0 * GB_per_s, 350);
+  a.dram.capacity = {24576.0 * MiB, sources::ga102_memory};
+  return a;
+}();
+
+/// GeForce RTX 3080 10 GB. Half rate with FP32 accumulation, as RTX 3090.
+inline constexpr accelerator rtx_3080 = [] {
+  accelerator a =
+      ga102_card("rtx_3080", sources::not_read, 68, 1.71, 512, 10240, 760.0 * GB_per_s, 320);
+  a.dram.capacity = {10240.0 * MiB, sources::nominal_gib};
+  a.l2.capacity = {5.0 * MiB, sources::not_read};
+  return a;
+}();
 
 inline constexpr std::array ampere_rtx_accelerators{
     accelerator_entry{a10, "NVIDIA A10"},
     accelerator_entry{a40, "NVIDIA A40"},
     accelerator_entry{rtx_a6000, "NVIDIA RTX A6000"},
     accelerator_entry{rtx_3090, "NVIDIA GeForce RTX 3090"},
+    accelerator_entry{rtx_3080, "NVIDIA GeForce RTX 3080 10 GB"},
 };
 
 }  // namespace perfmodel::inline v0_3::catalog

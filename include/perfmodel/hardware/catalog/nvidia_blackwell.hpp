@@ -7,7 +7,7 @@
 
 namespace perfmodel::inline v0_3::catalog {
 
-/// B200 of an HGX board: 7680 of the 8192 bits of GB200's memory bus.
+/// B200 of an HGX board: 7680 of the 8192 bits of its memory bus, of which GB200 has 7936.
 inline constexpr accelerator b200_sxm{
     .name = "b200_sxm",
     .vendor = "NVIDIA",
@@ -26,12 +26,12 @@ inline constexpr accelerator b200_sxm{
                         .fp32 = {600.0 / 8.0 * TFLOP_per_s, sources::hgx_eighth},
                         .bf16 = {150.04 * TFLOP_per_s, sources::b200_compare},
                         .fp16 = {150.04 * TFLOP_per_s, sources::b200_compare}},
-               .clock = {1.98 * GHz, sources::b200_compare},
+               .clock = {1.965 * GHz, sources::ml_engineering},
                .flop_per_clock = {256.0 * flop, sources::lanes}},
     .registers = {.capacity = {148.0 * 256.0 * KiB, sources::cuda_guide},
-                  .bandwidth = {operand_reads(148, 128, 1.98 * GHz), sources::operands}},
+                  .bandwidth = {operand_reads(148, 128, 1.965 * GHz), sources::operands}},
     .shared = {.capacity = {148.0 * 228.0 * KiB, sources::blackwell_guide},
-               .bandwidth = {per_clock(148, 128, 1.98 * GHz), sources::shared_banks},
+               .bandwidth = {per_clock(148, 128, 1.965 * GHz), sources::shared_banks},
                .latency = {19.6 * ns, sources::b200_latency}},
     .l2 = {.capacity = {126.5 * MiB, sources::b200_driver},
            .bandwidth = {17.0 * TB_per_s, sources::b300_notes_taken},
@@ -46,7 +46,7 @@ inline constexpr accelerator b200_sxm{
     .price = {6.03 * usd_per_hour, sources::spheron_prices},
 };
 
-/// B300 of an HGX board: 7680 of the 8192 bits of GB300's memory bus. INT8 and FP64 are cut to make
+/// B300 of an HGX board: 7680 of the 8192 bits of its memory bus. INT8 and FP64 are cut to make
 /// room for FP4. It speaks PCIe 6; the processors of HGX and DGX B300 speak PCIe 5.
 inline constexpr accelerator b300_sxm = [] {
   accelerator a = b200_sxm;
@@ -84,8 +84,8 @@ inline constexpr accelerator b300_sxm = [] {
 inline constexpr accelerator gb200 = [] {
   accelerator a = b200_sxm;
   a.name = "gb200";
-  const frequency<> boost = clock_of(80.02 * TFLOP_per_s, 152, 256);
-  a.sms = {152.0, sources::gb_sms};
+  const frequency<> boost = 2.062 * GHz;
+  a.sms = {152.0, sources::xla_specs};
   a.matrix.peak = {.fp64 = {40.0 * TFLOP_per_s, sources::gb200_half},
                    .tf32 = {1250.0 * TFLOP_per_s, sources::b200_brief},
                    .bf16 = {2500.0 * TFLOP_per_s, sources::b200_brief},
@@ -98,13 +98,13 @@ inline constexpr accelerator gb200 = [] {
                    .fp32 = {160.04 / 2.0 * TFLOP_per_s, sources::gb200_half},
                    .bf16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half},
                    .fp16 = {320.08 / 2.0 * TFLOP_per_s, sources::gb200_half}};
-  a.vector.clock = {boost, sources::vector_clock};
+  a.vector.clock = {boost, sources::xla_specs};
   a.registers = {.capacity = {152.0 * 256.0 * KiB, sources::cuda_guide},
                  .bandwidth = {operand_reads(152, 128, boost), sources::operands}};
   a.shared = {.capacity = {152.0 * 228.0 * KiB, sources::blackwell_guide},
               .bandwidth = {per_clock(152, 128, boost), sources::shared_banks},
               .latency = {19.6 * ns, sources::b200_latency_taken}};
-  a.l2.capacity = {126.5 * MiB, sources::b200_l2_taken};
+  a.l2.capacity = {135528448.0 * byte, sources::xla_specs};
   a.l2.latency = {150.0 * ns, sources::b200_latency_taken};
   a.dram.capacity = {189471.0 * MiB, sources::system_specs_memory};
   a.dram.bandwidth = {8.0 * TB_per_s, sources::exemplar};
@@ -129,10 +129,11 @@ inline constexpr accelerator gb300 = [] {
                    .fp4 = {15000.0 * TFLOP_per_s, sources::blackwell_ultra}};
   a.vector.peak = {.fp64 = {1.25 * TFLOP_per_s, sources::b300_fp64_taken},
                    .fp32 = {80.02 * TFLOP_per_s, sources::gb200_fp32_taken}};
-  a.vector.clock = {clock_of(80.02 * TFLOP_per_s, 152, 256), sources::gb200_vector_clock_taken};
+  a.vector.clock = {2.07 * GHz, sources::xla_specs};
+  a.registers.bandwidth = {operand_reads(152, 128, 2.07 * GHz), sources::operands};
   a.shared.capacity = {152.0 * 228.0 * KiB, sources::b300_notes};
+  a.shared.bandwidth = {per_clock(152, 128, 2.07 * GHz), sources::shared_banks};
   a.shared.latency = {24.0 / (2.032 * GHz), sources::b300_notes_taken};
-  a.l2.capacity = {126.5 * MiB, sources::b300_notes_taken};
   a.l2.latency = {157.0 * ns, sources::b300_notes_taken};
   a.dram.capacity = {284208.0 * MiB, sources::system_specs_memory};
   a.dram.bandwidth = {8.0 * TB_per_s, sources::exemplar};
@@ -159,11 +160,13 @@ inline constexpr accelerator vera_rubin_nvl72{
     .vendor = "NVIDIA",
     .architecture = chip_architecture::rubin,
     .sms = {224.0, sources::rubin_blog},
-    .matrix = {.peak = {.bf16 = {4000.0 * TFLOP_per_s, sources::rubin_sheet},
+    .matrix = {.peak = {.tf32 = {2000.0 * TFLOP_per_s, sources::rubin_sheet_copied},
+                        .bf16 = {4000.0 * TFLOP_per_s, sources::rubin_sheet},
                         .fp16 = {4000.0 * TFLOP_per_s, sources::rubin_sheet},
                         .fp8 = {17500.0 * TFLOP_per_s, sources::rubin_sheet},
                         .int8 = {250.0 * TFLOP_per_s, sources::rubin_sheet},
                         .fp4 = {35000.0 * TFLOP_per_s, sources::rubin_sheet}}},
+    .vector = {.peak = {.fp32 = {130.0 * TFLOP_per_s, sources::rubin_sheet_copied}}},
     .dram = {.capacity = {288.0 * GB, sources::rubin_gtc},
              .bandwidth = {22.0 * TB_per_s, sources::rubin_sheet}},
     .fabric = nvlink_switched(3600.0 * GB_per_s, sources::rubin_links, 72),
@@ -186,8 +189,23 @@ inline constexpr accelerator rubin_ultra_nvl576{
     .fabric = nvlink_switched(1500.0 / 144.0 * TB_per_s, sources::rubin_ultra_rack, 144),
 };
 
+/// Rubin CPX: a die for prefill, with GDDR7 and no NVLink. Only its FP4 rate is said; the 30
+/// PFLOP/s printed are taken as sparse.
+inline constexpr accelerator rubin_cpx{
+    .name = "rubin_cpx",
+    .vendor = "NVIDIA",
+    .architecture = chip_architecture::rubin,
+    .sms = {192.0, sources::rubin_cpx_news},
+    .matrix = {.peak = {.fp4 = {20000.0 * TFLOP_per_s, sources::rubin_cpx_news}}},
+    .dram = {.capacity = {128.0 * GB, sources::rubin_cpx_news},
+             .bandwidth = {2.0 * TB_per_s, sources::rubin_cpx_news}},
+    .host = {.kind = link_kind::pcie,
+             .bandwidth = {121.0 * GB_per_s, sources::ml_engineering_network}},
+};
+
 inline constexpr std::array rubin_accelerators{
     accelerator_entry{vera_rubin_nvl72, "NVIDIA Vera Rubin NVL72, one package (announced)"},
+    accelerator_entry{rubin_cpx, "NVIDIA Rubin CPX (announced)"},
     accelerator_entry{rubin_ultra_nvl576,
                       "NVIDIA Rubin Ultra, one package of 144 in a rack (announced)"},
 };

@@ -201,7 +201,7 @@ inline constexpr accelerator h100_nvl = [] {
   a.shared.latency = {19.4 * ns, sources::h100_pcie_chase};
   a.l2 = {.capacity = {60.0 * MiB, sources::h100_nvl_l2},
           .latency = {151.3 * ns, sources::h100_pcie_chase}};
-  a.dram = {.capacity = {95830.0 * MiB, sources::h100_nvl_memory},
+  a.dram = {.capacity = {95830.0 * MiB, sources::posted_totals},
             .bandwidth = {bandwidth_from_bus(6016.0, 2.0 * 2619.0 * MHz), sources::h100_nvl_pins},
             .latency = {371.7 * ns, sources::h100_pcie_chase},
             .energy_per_byte = {3.92 * pJ_per_bit, sources::hbm2_energy}};
@@ -211,10 +211,24 @@ inline constexpr accelerator h100_nvl = [] {
   return a;
 }();
 
+/// H200 NVL, a PCIe card of 600 W. Two or four can be bridged with NVLink, see alternatives.hpp.
+inline constexpr accelerator h200_nvl = [] {
+  accelerator a = h100_nvl;
+  a.name = "h200_nvl";
+  a.l2.capacity = {60.0 * MiB, sources::h200_properties};
+  a.dram = {.capacity = {143771.0 * MiB, sources::h200_driver},
+            .bandwidth = {4.8 * TB_per_s, sources::ml_engineering},
+            .latency = {371.7 * ns, sources::h100_pcie_chase},
+            .energy_per_byte = {0.8 * 4.3 * pJ_per_bit, sources::hbm3e_energy}};
+  a.tdp = {600.0 * watt, sources::ml_engineering};
+  return a;
+}();
+
 inline constexpr std::array hopper_accelerators{
     accelerator_entry{h100_sxm, "NVIDIA H100 SXM5 80 GB"},
     accelerator_entry{h100_pcie, "NVIDIA H100 PCIe 80 GB"},
     accelerator_entry{h100_nvl, "NVIDIA H100 NVL 94 GB"},
+    accelerator_entry{h200_nvl, "NVIDIA H200 NVL 141 GB"},
     accelerator_entry{h200_sxm, "NVIDIA H200 SXM 141 GB"},
     accelerator_entry{h20, "NVIDIA H20 96 GB"},
     accelerator_entry{h20_141gb, "NVIDIA H20 141 GB (H20-3e)"},

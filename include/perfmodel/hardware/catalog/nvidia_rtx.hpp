@@ -1,4 +1,4 @@
-// NVIDIA RTX of the Blackwell generation: GeForce RTX 5080 and 5090, RTX PRO 6000.
+// NVIDIA RTX of the Blackwell generation: GeForce RTX 5070 to 5090, RTX PRO 4500 to 6000.
 #pragma once
 
 #include <perfmodel/hardware/catalog/entry.hpp>
@@ -64,9 +64,22 @@ inline constexpr accelerator rtx_5090 = [] {
   return a;
 }();
 
+/// GeForce RTX 5070 Ti and 5070.
+inline constexpr accelerator rtx_5070_ti = [] {
+  accelerator a = nvidia_card("rtx_5070_ti", chip_architecture::blackwell_rtx, sources::not_read,
+                              70, 2.452, {512, 1024, 2048, 4096}, 48, 16303, 896, 32.0 * GHz, 300);
+  a.dram.capacity = {16303.0 * MiB, sources::rtx_5070_ti_driver};
+  return a;
+}();
+inline constexpr accelerator rtx_5070 =
+    nvidia_card("rtx_5070", chip_architecture::blackwell_rtx, sources::not_read, 48, 2.512,
+                {512, 1024, 2048, 4096}, 48, 12288, 672, 32.0 * GHz, 250);
+
 inline constexpr std::array rtx_accelerators{
     accelerator_entry{rtx_5080, "NVIDIA GeForce RTX 5080"},
     accelerator_entry{rtx_5090, "NVIDIA GeForce RTX 5090"},
+    accelerator_entry{rtx_5070_ti, "NVIDIA GeForce RTX 5070 Ti"},
+    accelerator_entry{rtx_5070, "NVIDIA GeForce RTX 5070"},
 };
 
 // NVIDIA RTX PRO 6000 Blackwell in its three editions.
@@ -147,10 +160,27 @@ inline constexpr accelerator rtx_pro_6000_workstation =
 inline constexpr accelerator rtx_pro_6000_max_q = rtx_pro_6000_edition(
     "rtx_pro_6000_max_q", 2.288, sources::rtx_pro_max_q_table, 300, sources::rtx_pro_max_q_table);
 
+/// RTX PRO 4500 and 5000 Blackwell: FP32 accumulation at full rate, as RTX PRO 6000.
+inline constexpr accelerator rtx_pro_4500 =
+    nvidia_card("rtx_pro_4500", chip_architecture::blackwell_rtx, sources::technical_city, 82,
+                2.617, {1024, 2048, 2048, 4096}, 64, 32768, 896, 32.0 * GHz, 200);
+inline constexpr accelerator rtx_pro_5000 =
+    nvidia_card("rtx_pro_5000", chip_architecture::blackwell_rtx, sources::technical_city, 110,
+                2.377, {1024, 2048, 2048, 4096}, 96, 49152, 1344, 32.0 * GHz, 300);
+inline constexpr accelerator rtx_pro_5000_72gb = [] {
+  accelerator a = rtx_pro_5000;
+  a.name = "rtx_pro_5000_72gb";
+  a.dram.capacity = {73728.0 * MiB, sources::nominal_gib};
+  return a;
+}();
+
 inline constexpr std::array rtx_pro_accelerators{
     accelerator_entry{rtx_pro_6000, "NVIDIA RTX PRO 6000 Blackwell Server Edition"},
     accelerator_entry{rtx_pro_6000_workstation,
                       "NVIDIA RTX PRO 6000 Blackwell Workstation Edition"},
+    accelerator_entry{rtx_pro_4500, "NVIDIA RTX PRO 4500 Blackwell"},
+    accelerator_entry{rtx_pro_5000, "NVIDIA RTX PRO 5000 Blackwell 48 GB"},
+    accelerator_entry{rtx_pro_5000_72gb, "NVIDIA RTX PRO 5000 Blackwell 72 GB"},
     accelerator_entry{rtx_pro_6000_max_q, "NVIDIA RTX PRO 6000 Blackwell Max-Q"},
 };
 

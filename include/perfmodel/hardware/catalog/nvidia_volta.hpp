@@ -51,7 +51,6 @@ namespace sources {
 // clang-format off
 inline constexpr source t4_table{basis::copied, "table of Tesla T4, https://sysrqmts.com/en/gpus/nvidia/tesla/t4"};
 inline constexpr source t4_launch{basis::copied, "launch of Tesla T4: 65 TFLOP/s, 130 and 260 TOPS, https://geektopia.es/es/technology/2018/09/13/noticias/nvidia-presenta-la-nueva-tesla-t4-basada-en-turing-orientada-a-inteligencia-artificial.html"};
-inline constexpr source t4_memory{basis::assumed, "15360 MiB is what nvidia-smi commonly shows; no named output was read"};
 // clang-format on
 }  // namespace sources
 
@@ -73,7 +72,7 @@ inline constexpr accelerator t4{
     .registers = {.capacity = {40.0 * 256.0 * KiB, sources::cuda_guide}},
     .shared = {.capacity = {40.0 * 64.0 * KiB, sources::cuda_guide}},
     .l2 = {.capacity = {4.0 * MiB, sources::t4_table}},
-    .dram = {.capacity = {15360.0 * MiB, sources::t4_memory},
+    .dram = {.capacity = {15360.0 * MiB, sources::posted_totals},
              .bandwidth = {320.0 * GB_per_s, sources::t4_table}},
     .fabric = pcie_peers(8.0 * GHz, sources::no_fabric),
     .host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, 8.0 * GHz), sources::pcie}},

@@ -33,6 +33,13 @@ inline constexpr source nvlink_page{basis::derived, "links x one-way rate: 25 GB
 inline constexpr source c2c{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves two GPUs"};
 inline constexpr source c2c_whole{basis::derived, "NVLink-C2C: half of 900 GB/s, which adds both directions; one Grace serves one GPU"};
 inline constexpr source cuda_total{basis::measured, "total memory in the device properties that PyTorch printed, posted in several public repositories"};
+inline constexpr source ml_engineering{basis::copied, "makers' figures in the accelerator chapter of ml-engineering 744d01e1 (2026-08-22), https://github.com/stas00/ml-engineering"};
+inline constexpr source ml_engineering_network{basis::copied, "tables of links in the network chapter of ml-engineering 744d01e1 (2026-08-22), https://github.com/stas00/ml-engineering"};
+inline constexpr source xla_specs{basis::measured, "device properties as the driver gives them, xla/backends/gpu/target_config/specs of https://github.com/openxla/xla"};
+inline constexpr source nominal_gib{basis::assumed, "nominal GiB; a driver shows a little less"};
+inline constexpr source technical_city{basis::copied, "table of the card, https://technical.city"};
+inline constexpr source rocm_radeon{basis::vendor, "AMD GPU specifications, docs/reference/gpu-specs.rst of https://github.com/ROCm/rocm-docs"};
+inline constexpr source posted_totals{basis::measured, "nvidia-smi totals in ten outputs of this card posted in public repositories"};
 inline constexpr source driver_memory{basis::measured, "totals shown by nvidia-smi, https://github.com/modal-labs/modal-client/pull/2797"};
 inline constexpr source system_specs{basis::copied, "system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
 inline constexpr source system_specs_memory{basis::measured, "driver's total in the system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator"};
@@ -55,6 +62,11 @@ inline constexpr source rocm_table{basis::vendor, "AMD GPU specifications, https
 inline constexpr source rocm_table_taken{basis::assumed, "row of a later part in AMD GPU specifications, https://rocm.docs.amd.com/en/7.13.0-preview/reference/gpu-specs.html"};
 inline constexpr source mi300x_peaks{basis::copied, "AMD's figures in the accelerator chapter of ml-engineering, https://github.com/stas00/ml-engineering, of https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"};
 inline constexpr source mi300x_sheet{basis::copied, "AMD Instinct MI300X datasheet, https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/data-sheets/amd-instinct-mi300x-data-sheet.pdf"};
+inline constexpr source mi250x_half{basis::derived, "half of the module's figure in the accelerator chapter of ml-engineering 744d01e1"};
+inline constexpr source mi250x_links{basis::assumed, "half of the module's seven links of 50 GB/s, network chapter of ml-engineering 744d01e1"};
+inline constexpr source mi308x_rate{basis::derived, "compute units x FLOP per clock x clock, as MI300X; its units and clock are assumed"};
+inline constexpr source mi455x_figures{basis::announced, "AMD's figures in the accelerator and network chapters of ml-engineering 744d01e1, https://github.com/stas00/ml-engineering"};
+inline constexpr source strix_halo{basis::copied, "figures of Ryzen AI Max+ 395 and Radeon 8060S, https://huggingface.co/hardware"};
 inline constexpr source mi300x_driver{basis::measured, "total_memory=196592MB in the properties that PyTorch printed, https://github.com/ROCm/legacy-rocm-build/issues/4203"};
 inline constexpr source mi300x_l2{basis::derived, "8 dies x 16 channels x 128 B per clock x clock: reads"};
 inline constexpr source mi300x_page{basis::copied, "MI300X, https://www.emergentmind.com/topics/amd-instinct-mi300x-gpus, of https://www.amd.com/en/products/accelerators/instinct/mi300/mi300x.html"};

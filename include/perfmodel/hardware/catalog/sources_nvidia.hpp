@@ -69,8 +69,7 @@ inline constexpr source h800_cuts{basis::copied, "FP64 of 1 TFLOP/s, NVLink of 4
 inline constexpr source h100_nvl_page{basis::copied, "H100 NVL: 132 SMs, up to 400 W, https://gpu.blog/gpus/nvidia-h100-nvl"};
 inline constexpr source h100_nvl_code{basis::copied, "dense peak in https://github.com/pytorch/torchtitan"};
 inline constexpr source h100_nvl_pins{basis::derived, "6016 bit (https://grokipedia.com/page/210100120) / 8 x 2 x 2619 MHz, H100's memory clock: 3.93 TB/s are printed"};
-inline constexpr source h100_nvl_memory{basis::assumed, "95830 MiB is what nvidia-smi commonly shows; CUDA shows 99456909312 bytes"};
-inline constexpr source h100_nvl_l2{basis::assumed, "as H200 and GH200, which have all six memory stacks too"};
+inline constexpr source h100_nvl_l2{basis::measured, "62914560 B in an MT4G report of an H100 NVL posted in a public repository"};
 inline constexpr source gh200_page{basis::copied, "Wikipedia's table of Grace Hopper: 132 SMs, 1980 MHz, https://wikimili.com/en/Hopper_%28microarchitecture%29"};
 inline constexpr source gh200_announcement{basis::copied, "NVIDIA's announcement of 2023-08-08: 96 GB HBM3 at 4 TB/s, https://nishikiout.net/entry/2023/08/09/143040"};
 inline constexpr source gh200_driver{basis::measured, "97871 MiB, 900 W in nvidia-smi output of GH200 480GB nodes posted in several public repositories"};
@@ -98,18 +97,18 @@ inline constexpr source exemplar{basis::vendor, "NVIDIA's reference systems and 
 inline constexpr source exemplar_host{basis::derived, "x16 of the PCIe 5 that NVIDIA's reference hosts have, README of https://github.com/NVIDIA/exemplar-performance"};
 inline constexpr source blackwell_ultra_sheet{basis::vendor, "NVIDIA Blackwell Ultra datasheet of October 2025, p. 5, https://dam-cdn.nvd.orangelogic.com/AssetLink/1k0p832eq8r5ca0u5383ie5o4tp3bst1.pdf"};
 inline constexpr source c2c_shared{basis::assumed, "NVLink-C2C of one Grace, halved between its two GPUs; whether 900 GB/s is per GPU is not said"};
-inline constexpr source b200_l2_taken{basis::assumed, "B200's L2 taken over, https://github.com/pytorch/ao/pull/4002"};
 inline constexpr source b300_table{basis::copied, "table of NVIDIA's B300 figures, https://glennklockwood.com/garden/processors/B300, of https://dam-cdn.nvd.orangelogic.com/AssetLink/1k0p832eq8r5ca0u5383ie5o4tp3bst1.pdf"};
 inline constexpr source b300_fp64_taken{basis::assumed, "B300's figure taken over, https://glennklockwood.com/garden/processors/B300"};
 inline constexpr source b300_notes{basis::measured, "one author's notes 'B300 Cache Hierarchy - Clean Reference' (driver 580.126.09), a public GitHub file"};
 inline constexpr source b300_notes_taken{basis::assumed, "B300's figure taken over: one author's notes 'B300 Cache Hierarchy - Clean Reference', a public GitHub file"};
 inline constexpr source b300_price{basis::assumed, "middle of a range of 5.00 to 7.25 USD/h in 2026, https://www.ornnai.com/research/nvidia-b200-vs-b300-why-use-one-instead-of-the-other"};
-inline constexpr source gb_sms{basis::assumed, "152 SMs in occupancy outputs posted for GB200 and GB300; no maker's document read"};
 inline constexpr source gb_pcie{basis::assumed, "value in the system specs of aiconfigurator 095f58a5, https://github.com/ai-dynamo/aiconfigurator; which generation and lanes is not said"};
-inline constexpr source gb200_vector_clock_taken{basis::assumed, "GB200's clock taken over; none read for GB300"};
 inline constexpr source gb200_fp32_taken{basis::assumed, "GB200's figure taken over: same SM count and power bin"};
 inline constexpr source gb200_price{basis::derived, "superchip of two GPUs at 9.08 USD/h, halved: Spheron, 2026-03-17, https://www.spheron.network/blog/nvidia-h200-vs-b200-vs-gb200"};
 inline constexpr source blackwell_ultra{basis::copied, "NVIDIA, Inside NVIDIA Blackwell Ultra, mirrored at http://123.123.enodoworks.com/?p=1424123"};
+
+inline constexpr source rtx_6000_ada_driver{basis::measured, "49140 MiB and 300 W in nvidia-smi outputs of an RTX 6000 Ada posted in public repositories"};
+inline constexpr source rtx_5070_ti_driver{basis::measured, "16303 MiB in nvidia-smi outputs of a GeForce RTX 5070 Ti posted in public repositories"};
 
 // NVIDIA RTX, Blackwell generation.
 inline constexpr source rtx_5080_table{basis::copied, "RTX 5080 table, https://hmc-tech.com/gpu/nvidia-geforce-rtx-5080-vs-amd-radeon-rx-540, of https://images.nvidia.com/aem-dam/Solutions/geforce/blackwell/nvidia-rtx-blackwell-gpu-architecture.pdf"};
@@ -143,9 +142,11 @@ inline constexpr source thor_power{basis::copied, "40 to 130 W, https://learnaiv
 inline constexpr source thor_pins{basis::derived, "256 bit / 8 x 8533 MT/s of LPDDR5X, https://technical.city/en/video/Iris-Xe-MAX-Graphics-vs-Jetson-T5000"};
 
 // NVIDIA Rubin: announced.
+inline constexpr source rubin_cpx_news{basis::announced, "NVIDIA's figures of Rubin CPX in the press: 30 PFLOP/s NVFP4, about 20 dense, 128 GB GDDR7, about 2 TB/s"};
 inline constexpr source rubin_gtc{basis::announced, "NVIDIA's GTC figures, https://gpu.name/posts/nvidia-unveils-ambitious-gpu-cpu-and-system-roadmap-through-2028"};
 inline constexpr source rubin_technews{basis::announced, "NVIDIA's GTC DC 2025 figures, http://www.technews.lt/portal/news/nvidia-pristato-vera-rubin-superlusta-gamyba-prasides-sekanciais-metais/"};
 inline constexpr source rubin_sheet{basis::announced, "NVIDIA Vera Rubin datasheet of 2026-06-22 (preliminary), p. 9, dense, https://dam-cdn.nvd.orangelogic.com/AssetLink/56p68o47y6f1yucpubl0ump1c0aif422.pdf"};
+inline constexpr source rubin_sheet_copied{basis::announced, "NVIDIA's figures of Rubin in the accelerator chapter of ml-engineering 744d01e1, https://github.com/stas00/ml-engineering"};
 inline constexpr source rubin_page{basis::announced, "NVIDIA's product page of Vera Rubin NVL72, September 2026"};
 inline constexpr source rubin_blog{basis::announced, "NVIDIA, https://developer.nvidia.com/blog/inside-nvidia-rubin-gpu-architecture-powering-the-era-of-agentic-ai/"};
 inline constexpr source rubin_early{basis::assumed, "212 SMs in one early public table"};

@@ -120,7 +120,8 @@ constexpr T pcie_link_share(const bandwidth<T>& channels, const bandwidth<T>& li
 ///     PCIe: a hop of 1.64 us; pcie_link_share of the link; an all-reduce kernel of two ranks waits
 ///     one hop longer than on NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull
 ///     request 2: 0.62). log_sigma: 0.35, above the 0.27 of held-out tables, since servers differ.
-///     Infinity Fabric: Hopper's, without in-network reduction, at any rate; log_sigma assumed.
+///     Infinity Fabric: Hopper's times, without in-network reduction; 48 of the 64 GB/s of a link
+///     (AMD), 47.7 and 312.9 GB/s busbw measured on 2 and 8 MI300X; log_sigma assumed.
 ///     Networks: hop 10 us, the rest as on NVLink, log_sigma assumed.
 ///
 /// Tests: a fabric of twice the bandwidth takes half as long in the limit; public tables.
@@ -139,6 +140,7 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
   p.log_sigma = generation_transfer_log_sigmas[1];
   if (amd) {
     p.value.in_network_share = {};  // no switch adds
+    p.value.link_share = 0.75;
     p.from = &sources::infinity_fabric_assumed;
     p.log_sigma = 0.6;
   } else if (pcie) {

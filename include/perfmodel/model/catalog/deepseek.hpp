@@ -94,4 +94,7 @@ inline constexpr transformer deepseek_v4_flash{
     .stored = {fp8_blocks, mxfp4, number_format::bf16},
 };
 
+inline constexpr transformer deepseek_v3_1 =
+    deepseek_v3_with("deepseek_v3_1", deepseek_v3_attention);
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <perfmodel/model/catalog/deepseek.hpp>
+#include <perfmodel/model/catalog/uniform.hpp>
 
 namespace perfmodel::inline v0_3::catalog {
 
@@ -45,5 +46,49 @@ inline constexpr transformer glm_5_2{
     .mtp = layer_shape{1, glm_5_attention(true), glm_5_experts},
     .stored = {fp8_blocks, number_format::bf16},
 };
+
+inline constexpr transformer glm_5_1 = [] {
+  transformer m = glm_5;
+  m.name = "glm_5_1";
+  return m;
+}();
+
+// GLM-4.7 has grouped-query attention, its Flash a small MLA.
+
+inline constexpr transformer glm_4_7 = [] {
+  const attention_shape a{
+      .query_heads = 96, .kv_heads = 8, .head_dim = 128, .qkv_bias = true, .qk_norm = true};
+  const expert_shape experts{.experts = 160,
+                             .top_k = 8,
+                             .intermediate = 1536,
+                             .shared_intermediate = 1536,
+                             .router_bias = true};
+  transformer m{.name = "glm_4_7", .hidden = 5120, .vocabulary = 151552};
+  m.layers = {{3, a, dense_shape{12288}}, {89, a, experts}};
+  m.max_context = 202752;
+  m.mtp = layer_shape{1, a, experts};
+  return m;
+}();
+
+inline constexpr transformer glm_4_6 = with_context(glm_4_7, "glm_4_6", 202752);
+
+inline constexpr transformer glm_4_7_flash = [] {
+  const latent_attention_shape a{.query_heads = 20,
+                                 .head_dim = 256,
+                                 .value_dim = 256,
+                                 .kv_rank = 512,
+                                 .rope_dim = 64,
+                                 .query_rank = 768};
+  const expert_shape experts{.experts = 64,
+                             .top_k = 4,
+                             .intermediate = 1536,
+                             .shared_intermediate = 1536,
+                             .router_bias = true};
+  transformer m{.name = "glm_4_7_flash", .hidden = 2048, .vocabulary = 154880};
+  m.layers = {{1, a, dense_shape{10240}}, {46, a, experts}};
+  m.max_context = 202752;
+  m.mtp = layer_shape{1, a, experts};
+  return m;
+}();
 
 }  // namespace perfmodel::inline v0_3::catalog

@@ -71,4 +71,38 @@ inline constexpr transformer kimi_k3 = [] {
   return m;
 }();
 
+/// Kimi-K2-Thinking and K2.6: the experts in int4, as K2.5.
+inline constexpr transformer kimi_k2_thinking = [] {
+  transformer m = kimi_k2_5;
+  m.name = "kimi_k2_thinking";
+  m.encoder.reset();
+  return m;
+}();
+inline constexpr transformer kimi_k2_6 = [] {
+  transformer m = kimi_k2_5;
+  m.name = "kimi_k2_6";
+  return m;
+}();
+
+/// Three layers of Kimi Delta Attention to one of MLA without a query rank.
+inline constexpr transformer kimi_linear_48b_a3b = [] {
+  const recurrent_shape delta{.kind = recurrence::kimi_delta,
+                              .key_heads = 32,
+                              .value_heads = 32,
+                              .key_dim = 128,
+                              .value_dim = 128,
+                              .conv_kernel = 4};
+  const latent_attention_shape latent{
+      .query_heads = 32, .head_dim = 192, .value_dim = 128, .kv_rank = 512, .rope_dim = 64};
+  const expert_shape experts{.experts = 256,
+                             .top_k = 8,
+                             .intermediate = 1024,
+                             .shared_intermediate = 1024,
+                             .router_bias = true};
+  transformer m{.name = "kimi_linear_48b_a3b", .hidden = 2304, .vocabulary = 163840};
+  m.layers = {{1, delta, dense_shape{9216}}, {19, delta, experts}, {7, latent, experts}};
+  m.max_context = 1048576;
+  return m;
+}();
+
 }  // namespace perfmodel::inline v0_3::catalog

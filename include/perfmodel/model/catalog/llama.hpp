@@ -72,4 +72,15 @@ inline constexpr transformer llama_4_scout{
     .max_context = 10485760,
 };
 
+inline constexpr transformer llama_3_3_70b = with_context(llama_3_1_70b, "llama_3_3_70b", 131072);
+
+inline constexpr transformer llama_3_2_3b =
+    uniform_model("llama_3_2_3b",
+                  {.layers = 28,
+                   .hidden = 3072,
+                   .vocabulary = 128256,
+                   .max_context = 131072,
+                   .tied_embeddings = true},
+                  {.query_heads = 24, .kv_heads = 8, .head_dim = 128}, dense_shape{8192});
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -68,4 +68,26 @@ inline constexpr transformer mimo_v2_flash{
     .stored = {fp8_blocks, number_format::bf16},
 };
 
+/// The shapes of M2.5.
+inline constexpr transformer minimax_m2_7 = [] {
+  transformer m = minimax_m2_5;
+  m.name = "minimax_m2_7";
+  return m;
+}();
+
+/// Its output projection stays in bf16.
+inline constexpr transformer mimo_v2_5_pro = [] {
+  const attention_shape full{.query_heads = 128, .kv_heads = 8, .head_dim = 192, .value_dim = 128};
+  attention_shape windowed = full;
+  windowed.window = 128;
+  windowed.sinks = true;
+  const expert_shape experts{.experts = 384, .top_k = 8, .intermediate = 2048, .router_bias = true};
+  transformer m{.name = "mimo_v2_5_pro", .hidden = 6144, .vocabulary = 152576};
+  m.layers = {{1, full, dense_shape{16384}}, {9, full, experts}, {60, windowed, experts}};
+  m.max_context = 1048576;
+  m.stored = {fp8_blocks, number_format::bf16};
+  m.stored.attention.wide_share = 128.0 / (192.0 + 8.0 / 128.0 * (192.0 + 128.0) + 128.0);
+  return m;
+}();
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -78,4 +78,19 @@ inline constexpr transformer llama_3_3_nemotron_super_49b{
     .max_context = 131072,
 };
 
+/// IBM's Granite 4.0 H Small: nine layers of Mamba-2 to one of attention, experts in all.
+inline constexpr transformer granite_4_h_small = [] {
+  recurrent_shape mamba = nemotron_mamba(128, 128);
+  mamba.key_heads = 1;
+  mamba.state_format = number_format::bf16;
+  const attention_shape attention{.query_heads = 32, .kv_heads = 8, .head_dim = 128};
+  const expert_shape experts{
+      .experts = 72, .top_k = 10, .intermediate = 768, .shared_intermediate = 1536};
+  transformer m{.name = "granite_4_h_small", .hidden = 4096, .vocabulary = 100352};
+  m.layers = {{36, mamba, experts}, {4, attention, experts}};
+  m.tied_embeddings = true;
+  m.max_context = 131072;
+  return m;
+}();
+
 }  // namespace perfmodel::inline v0_3::catalog

@@ -100,4 +100,57 @@ inline constexpr transformer qwen_3_vl_8b = qwen_3_vl(qwen_3_8b, "qwen_3_vl_8b",
 inline constexpr transformer qwen_3_vl_30b_a3b =
     qwen_3_vl(qwen_3_30b_a3b, "qwen_3_vl_30b_a3b", 538.6e6);
 
+inline constexpr transformer qwen_2_5_72b = uniform_model(
+    "qwen_2_5_72b", {.layers = 80, .hidden = 8192, .vocabulary = 152064, .max_context = 32768},
+    {.query_heads = 64, .kv_heads = 8, .head_dim = 128, .qkv_bias = true}, dense_shape{29568});
+
+/// The smaller dense models of Qwen 3.
+constexpr transformer qwen_3_dense(const char* name, double layers, double hidden, double heads,
+                                   double width, bool tied) {
+  return uniform_model(name,
+                       {.layers = layers,
+                        .hidden = hidden,
+                        .vocabulary = 151936,
+                        .max_context = 40960,
+                        .tied_embeddings = tied},
+                       {.query_heads = heads, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
+                       dense_shape{width});
+}
+inline constexpr transformer qwen_3_1_7b = qwen_3_dense("qwen_3_1_7b", 28, 2048, 16, 6144, true);
+inline constexpr transformer qwen_3_4b = qwen_3_dense("qwen_3_4b", 36, 2560, 32, 9728, true);
+inline constexpr transformer qwen_3_14b = qwen_3_dense("qwen_3_14b", 40, 5120, 40, 17408, false);
+
+/// The releases of July 2025: the shapes of April with a longer context.
+inline constexpr transformer qwen_3_30b_a3b_2507 =
+    with_context(qwen_3_30b_a3b, "qwen_3_30b_a3b_2507", 262144);
+inline constexpr transformer qwen_3_235b_a22b_2507 =
+    with_context(qwen_3_235b_a22b, "qwen_3_235b_a22b_2507", 262144);
+inline constexpr transformer qwen_3_coder_480b_a35b =
+    uniform_model("qwen_3_coder_480b_a35b",
+                  {.layers = 62, .hidden = 6144, .vocabulary = 151936, .max_context = 262144},
+                  {.query_heads = 96, .kv_heads = 8, .head_dim = 128, .qk_norm = true},
+                  expert_shape{.experts = 160, .top_k = 8, .intermediate = 2560});
+
+/// Qwen3-Next keeps the states of Gated DeltaNet in bf16.
+inline constexpr transformer qwen_3_next_80b_a3b = [] {
+  recurrent_shape delta = qwen_3_5_delta_net(32);
+  delta.state_format = number_format::bf16;
+  const expert_shape experts = qwen_3_5_experts(512, 10, 512);
+  transformer m{.name = "qwen_3_next_80b_a3b", .hidden = 2048, .vocabulary = 151936};
+  m.layers = {{36, delta, experts}, {12, qwen_3_5_attention(16, 2), experts}};
+  m.max_context = 262144;
+  return m;
+}();
+
+inline constexpr transformer qwen_3_6_35b_a3b{
+    .name = "qwen_3_6_35b_a3b",
+    .hidden = 2048,
+    .vocabulary = 248320,
+    .layers = {{30, qwen_3_5_delta_net(32), qwen_3_5_experts(256, 8, 512)},
+               {10, qwen_3_5_attention(16, 2), qwen_3_5_experts(256, 8, 512)}},
+    .max_context = 262144,
+    .mtp = layer_shape{1, qwen_3_5_attention(16, 2), qwen_3_5_experts(256, 8, 512)},
+    .encoder = encoder_shape{.parameters = 445.4e6},
+};
+
 }  // namespace perfmodel::inline v0_3::catalog

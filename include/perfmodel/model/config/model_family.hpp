@@ -99,6 +99,7 @@ inline constexpr model_family known_families[] = {
     {.type = "molmo", .reads_bias = false, .doubled = true},
     {.type = "deepseek_v3"},
     {.type = "glm4_moe", .router_bias = true},
+    {.type = "kimi_linear", .router_bias = true},
     {.type = "minimax_m2", .router_bias = true},
     {.type = "cohere2", .tied = true, .norms_per_layer = 1, .windows = window_rule::every_fourth,
      .window = 4096},

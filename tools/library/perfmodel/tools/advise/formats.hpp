@@ -127,7 +127,7 @@ inline technique kv_cache_quantization(const adviser& a) {
 constexpr bool has_structured_sparsity(chip_architecture a) {
   const machine_kind kind = facts_of(a).kind;
   if (kind == machine_kind::gpu_nvidia) return a >= chip_architecture::ampere;
-  return kind == machine_kind::gpu_amd && a >= chip_architecture::cdna3;
+  return a == chip_architecture::cdna3 || a == chip_architecture::cdna4;
 }
 
 /// Saving of 2:4 sparsity over the saving of half the bits: weights keep (2 bits + 4) / (4 bits) of
