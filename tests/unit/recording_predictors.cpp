@@ -529,7 +529,7 @@ TEST_CASE("compare: a kernel with fewer blocks than SMs, RTX 5080") {
   CHECK(found);
 }
 
-TEST_CASE("compare: what docs/validation/rtx_5080.md says of the kernel") {
+TEST_CASE("compare: what validation/recordings/rtx_5080 says of the kernel") {
   const auto r = pv::read_recording(std::string(PERFMODEL_SOURCE_DIR) +
                                     "/validation/recordings/rtx_5080/kernel_profile.json");
   const auto value = [&](const char* quantity, double batch) {

@@ -1,4 +1,4 @@
-// Measurements of one's own, in CSV files: docs/validation/own_measurements.md.
+// Measurements of one's own, in CSV files: validation/compare/README.md.
 #pragma once
 
 #include <string>
