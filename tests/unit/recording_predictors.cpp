@@ -5,6 +5,8 @@
 #include <memory>
 #include <support/layers.hpp>
 
+#include <perfmodel/tools/fit/calibrate_machine.hpp>
+
 #include "compare/comparison.cpp"
 #include "compare/machine.cpp"
 #include "compare/predict.cpp"
@@ -600,6 +602,41 @@ TEST_CASE("compare: scores are those of residuals") {
   CHECK(pv::amount(1.234e-6, "s") == "1.23 us");
   CHECK(pv::amount(80.2e9, "B/s") == "80.2 GB/s");
   CHECK(pv::signed_percent(-0.0001) == "+0.0 %");
+}
+
+TEST_CASE("compare: an H200 by the profile of its own GEMMs") {
+  // What the H200 measured: its sweep with cold weights fits the profile; the shapes left out, the
+  // verification of drafts and the steps of eight layers are predicted.
+  const std::string folder = std::string(PERFMODEL_SOURCE_DIR) + "/validation/recordings/h200_sxm/";
+  const pv::recorded sweep = pv::read_recording(folder + "gemm_sweep.json");
+  pv::machine on = pv::machine_of(sweep.device, {sweep});
+  const auto own = pv::own_profile(on, {sweep});
+  REQUIRE(own.has_value());
+  const auto errors = [](const std::vector<pv::comparison>& rows, std::string_view quantity) {
+    std::vector<double> residual;
+    for (const pv::comparison& c : rows) {
+      if (c.quantity == quantity && c.predicts()) residual.push_back(c.residual());
+    }
+    return pm::score_of(residual);
+  };
+  const pm::prediction_score left_out = pm::score_of(own->held_out);
+  CHECK(left_out.n == 252);
+  CHECK(left_out.median < 0.05);
+  CHECK(left_out.p90 < 0.15);
+  const pv::recorded drafts = pv::read_recording(folder + "speculative.json");
+  const pv::recorded steps = pv::read_recording(folder + "decode_step.json");
+  const double shipped_verify = errors(pv::compare_recording(drafts, on), "verify_time").median;
+  const double shipped_steps = errors(pv::compare_recording(steps, on), "step_time").median;
+  on.policy.machine = own->profile.value;
+  const auto verify = errors(pv::compare_recording(drafts, on), "verify_time");
+  const auto step = errors(pv::compare_recording(steps, on), "step_time");
+  CAPTURE(left_out.median, verify.median, step.median, shipped_verify, shipped_steps);
+  CHECK(verify.n == 85);
+  CHECK(verify.median < 0.025);
+  CHECK(step.n == 34);
+  CHECK(step.median < 0.045);
+  CHECK(verify.median < shipped_verify);
+  CHECK(step.median < shipped_steps);
 }
 
 }  // namespace unit_recording_predictors

@@ -32,7 +32,7 @@ inline chased_load chase(const accelerator& a, double working_set, bool through_
   for (const level& at : levels) {
     if (!(at.holds > 0.0)) continue;
     const double kept =
-        perfmodel::detail::l2_resident_share(working_set * byte, bytes<>::from_value(at.holds));
+        perfmodel::l2_resident_share(working_set * byte, bytes<>::from_value(at.holds));
     const double share = kept - served;
     served = kept;
     if (share >= 0.8) out.level = at.name;

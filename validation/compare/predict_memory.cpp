@@ -19,7 +19,7 @@ bandwidth<> l2_rate(const machine& m) {
 
 /// The share of bytes that are found in the L2, where `set` bytes are used in turn.
 double found_in_l2(const question& q, const bytes<>& set) {
-  return perfmodel::detail::l2_resident_share(set, q.on.device.l2.capacity.quantity());
+  return perfmodel::l2_resident_share(set, q.on.device.l2.capacity.quantity());
 }
 
 /// The calibrated share of DRAM, the L2's rate for `from_l2` bytes, and a floor for each launch.

@@ -119,7 +119,7 @@ std::vector<panel> panels_of(const std::vector<comparison>& rows, Y y_of) {
 }  // namespace
 
 void read_again(comparison& c, const accelerator& a) {
-  const double kept = perfmodel::detail::l2_resident_share(c.size * byte, a.l2.capacity.quantity());
+  const double kept = perfmodel::l2_resident_share(c.size * byte, a.l2.capacity.quantity());
   c.regime = kept >= 0.9 ? "L2" : kept >= 0.1 ? "between" : "DRAM";
   c.unit = "s";
   c.predicted = c.size * (kept / a.l2.bandwidth.value() +
