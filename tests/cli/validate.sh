@@ -152,8 +152,10 @@ done
 diff -r "$work/report1" "$work/report2" >/dev/null || fail 'two reports differ'
 grep -q 'gemm_time' "$work/report1/report.md" || fail 'report.md has no scores'
 if command -v gnuplot >/dev/null; then
-  diff "$work/report1/report.md" "$source_dir/docs/validation/report.md" ||
-    fail 'docs/validation/report.md is not what compare writes'
+  for page in report quantities; do
+    diff "$work/report1/$page.md" "$source_dir/docs/validation/$page.md" ||
+      fail "docs/validation/$page.md is not what compare writes"
+  done
   [[ -s $work/report1/roofline_rtx_5080.png && -s $work/report1/roofline_rtx_5080.svg ]] ||
     fail 'no picture of the roofline'
 fi

@@ -265,7 +265,12 @@ constexpr duration<T> special_function_time(const basic_accelerator<T>& a,
                    (per_clock * detail::positive("vector.clock", a.vector.clock.quantity())));
 }
 
-/// Latency of a transfer from pinned memory over PCIe 5, on the device: 1.9 us from an H200, 2.4 to it.
+/// Share of a host link's bandwidth that transfers reach: 55.4 of 63 GB/s to an H200.
+/// Sources: stas00/ml-engineering, network/README.md (nvbandwidth on 8 H200); transfer.json of this
+/// project's H200.
+inline constexpr double host_link_share = 0.88;
+
+/// Latency of a transfer of pinned memory over PCIe 5: 1.9 us from an H200, 2.4 us to it.
 /// Source: validation/recordings/h200_sxm/transfer.json of this project, transfers of 4 KiB.
 inline constexpr duration<> pcie_copy_latency = 2.1 * us;
 
