@@ -112,16 +112,17 @@ constexpr basic_chased_load<T> chase(const basic_accelerator<T>& a, const bytes<
     for (int i = 0; i < 6; ++i) x = x * x;
     l1 = 1.0 / (1.0 + x);
   }
-  const T near = l2_resident_share(working_set, divided ? bytes<T>(l2 / l2_partitions_of(a)) : l2);
+  const T nearest =
+      l2_resident_share(working_set, divided ? bytes<T>(l2 / l2_partitions_of(a)) : l2);
   const struct {
     const char* name;
     T cached;  ///< share of the set in this level and those before it
     const fact<duration<T>>& latency;
   } levels[] = {{"L1", l1, a.shared.latency},
-                {"L2", scalar_max(l1, near), a.l2.latency},
+                {"L2", scalar_max(l1, nearest), a.l2.latency},
                 {"far L2",
-                 divided ? scalar_max(scalar_max(l1, near), l2_resident_share(working_set, l2))
-                         : scalar_max(l1, near),
+                 divided ? scalar_max(scalar_max(l1, nearest), l2_resident_share(working_set, l2))
+                         : scalar_max(l1, nearest),
                  a.far_l2_latency},
                 {"DRAM", T(1.0), a.dram.latency}};
   basic_chased_load<T> out;

@@ -5,6 +5,7 @@
 #include <concepts>
 #include <optional>
 #include <perfmodel/core/memo.hpp>
+#include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/laws/execution.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/step/communication.hpp>
