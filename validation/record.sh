@@ -216,7 +216,7 @@ nvidia-smi >>"$log" 2>&1
 
 # The quick ones, on which others rest, first.
 names=(launch pointer_chase memory_stream arithmetic_peak shared_memory littles_law roofline fusion
-  gemm_sweep attention weight_only paged_kv decode_step moe speculative overlap transfer energy)
+  gemm_sweep attention paged_kv decode_step moe overlap transfer energy)
 for source in "$here"/kernels/*.cu; do
   name=$(basename "$source" .cu)
   [[ " ${names[*]} " == *" $name "* ]] || names+=("$name")

@@ -162,7 +162,6 @@ refuses 'the recording is larger than 16 MiB' calibrate --accelerator h100_sxm -
 no_fit PM-E004 'empty' </dev/null
 head -1 "$scratch/us.csv" | no_fit PM-E050 'no rows'
 head -2 "$scratch/us.csv" | no_fit PM-E050 'one measurement'
-head -6 "$scratch/us.csv" | no_fit PM-E050 'at least 8'
 { head -1 "$scratch/us.csv"; for _ in {1..40}; do sed -n 9p "$scratch/us.csv"; done; } | no_fit PM-E050 'of one size'
 for cell in nan -3 0 inf 1e999; do
   sed "5s/[^,]*\$/$cell/" "$scratch/us.csv" | no_fit PM-E01 'bad.csv:5: latency_us'
@@ -181,7 +180,13 @@ sed '1s/latency_us/latency/' "$scratch/us.csv" | no_fit PM-E003 '"latency"'
 sed '1s/,k,/,kk,/' "$scratch/us.csv" | no_fit PM-E003 '"kk"'
 cut -d, -f1-5,7 "$scratch/us.csv" | no_fit PM-E004 'no column k'
 sed '1s/latency_us/latency_s/' "$scratch/us.csv" | no_fit PM-E050 'unit'
-awk -F, 'NR == 1 || ($4 <= 64 && $5 <= 2048 && $6 <= 1024)' "$scratch/us.csv" | no_fit PM-E050 ''
+# A part of the rows fits what it identifies, and names the rest.
+awk -F, 'NR == 1 || ($4 <= 64 && $5 <= 2048 && $6 <= 1024)' "$scratch/us.csv" >"$scratch/part.csv"
+head -6 "$scratch/us.csv" >"$scratch/few.csv"
+for part in part few; do
+  said=$("$napkin" calibrate --accelerator h100_sxm --data "$scratch/$part.csv") || fail "$part of the rows: refused"
+  [[ $said == *'The rows do not identify '*matrix_share*power_slowdown*'which keep the shipped profile'* ]] || fail "few rows: $said"
+done
 # What is chosen from a mixed file is fitted.
 { cat "$scratch/us.csv"; sed '1d; s/^here/there/' "$scratch/us.csv"; } >"$scratch/mixed.csv"
 "$napkin" calibrate --accelerator h100_sxm --data "$scratch/mixed.csv" --gpu there >/dev/null || fail '--gpu'
@@ -209,6 +214,39 @@ no_recording PM-E031 '"reduced":false' '"reduced":true'
 no_recording PM-E014 '"unit":"s"' '"unit":"B"'
 no_recording PM-E004 '"samples"' '"sample"'
 no_recording PM-E001 '"points":\[' '"points":'
-no_recording PM-E050 gemm_time stream_time
+
+# Every recording of the project fits, each file and the folder; one without GEMMs keeps the shipped profile.
+recordings=$(dirname "$0")/../../validation/recordings
+for device in h200_sxm h200_sxm_2 h100_sxm; do
+  for data in "$recordings/$device"/*.json "$recordings/$device"; do
+    said=$("$napkin" calibrate --accelerator "${device%_2}" --data "$data" --out "$scratch/any.json" 2>&1) || fail "$data: $said"
+    "$napkin" gemm --accelerator "${device%_2}" --m 1 --n 4096 --k 4096 --profile "$scratch/any.json" >/dev/null || fail "$data: its profile"
+    [[ $data != */@(gemm_sweep.json|"$device") || $said == *'held out'* ]] || fail "$data: nothing held out"
+    [[ $data != */energy.json || $said == *"all parameters keep the shipped profile's values"* ]] || fail "$data: $said"
+  done
+done
+[[ $("$napkin" calibrate --accelerator h200_sxm --data "$recordings/h200_sxm" --json) == *'"from_prior":["operand_bandwidth"]'* ]] ||
+  fail 'the kept parameters are not in the profile'
+# Any part of a recording: one format, one row count, one shape, a single point.
+part_of() { # <condition in Python on the parameters p>
+  python3 - "$recordings/h200_sxm/gemm_sweep.json" "$1" >"$scratch/part.json" <<'PART'
+import json, sys
+r = json.load(open(sys.argv[1]))
+r["points"] = [p for p in r["points"] if eval(sys.argv[2], {"p": p["parameters"]})]
+json.dump(r, sys.stdout)
+PART
+}
+if command -v python3 >/dev/null; then
+  for part in 'p["format"] == "bf16"' 'p["format"] == "fp8"' 'p["m"] == 1' 'p["m"] >= 1000' 'p["cache"] == "warm"' \
+    'p["n"] == 4096 and p["k"] == 4096' 'p["m"] == 1 and p["n"] == 4096 and p["format"] == "bf16"' 'p["m"] not in (17, 100, 1000)' \
+    'p["n"] != 11008' 'p["m"] <= 512' 'p["n"] == 4096 and p["k"] == 4096 and p["m"] == 1 and p["format"] == "bf16" and p["cache"] == "cold"'; do
+    part_of "$part"
+    said=$("$napkin" calibrate --accelerator h200_sxm --data "$scratch/part.json" 2>&1) || fail "the points of $part: $said"
+    [[ $said == *'held out'* ]] || fail "nothing is held out of $part"
+  done
+fi
+mkdir "$scratch/empty"
+refuses 'is a folder without a .json file' calibrate --accelerator h200_sxm --data "$scratch/empty"
+refuses 'is for "h200_sxm", not for "h100_sxm"' calibrate --accelerator h100_sxm --data "$recordings/h200_sxm"
 
 finish

@@ -145,6 +145,22 @@ bad_csv 'no rows' gpu,backend,dtype,m,n,k,latency_us ''
 printf '%s\n' gpu,backend,dtype,m,n,k,latency_us h100_sxm,none,bf16,4096,8192,8192,100 >"$work/own.csv"
 says 1 'below its bound' --csv "$work/own.csv"
 
+# The last lines of ./run validate on a GPU, by its own functions: progress, errors in words, a profile.
+mkdir -p "$work/now/gpu" "$work/now/report"
+cp -r "$source_dir/validation/recordings/h200_sxm" "$work/now/gpu/recordings"
+{
+  sed -n '/^report() {/,/^}/p; /^gpu_steps() {/,/^}/p; /^gpu_words() {/,/^}/p' "$source_dir/run"
+  echo "set -euo pipefail; say() { :; }; build_napkin() { :; }; napkin_program='$napkin'"
+  echo "printf '%s\n' 'record: building 16 programs' 'record: launch: recorded in 2 s' | gpu_steps"
+  echo "gpu_words '$work/now' '$compare'"
+} >"$work/words.sh"
+out=$(bash "$work/words.sh" 2>&1) || fail "the last lines of validate: $out"
+for expected in 'program 1 of 16: launch: recorded' 'your NVIDIA H200, predicted over measured' '  GEMMs: 6.2 % of 468 points; 56 %' \
+  '406 of 1233 points with a counted clock ran more than 3 % below' 'which keeps the shipped profile' 'profile written to' 'napkin plan --accelerator h200_sxm'; do
+  [[ $out == *"$expected"* ]] || fail "the last lines of validate have no '$expected': $out"
+done
+"$napkin" gemm --accelerator h200_sxm --m 1 --n 4096 --k 4096 --profile "$work/now/profile.json" >/dev/null || fail 'the profile of validate'
+
 # The report: from the committed recordings, and the same twice.
 for n in 1 2; do
   says 0 '0 broken' --recordings "$source_dir/validation/recordings" --report "$work/report$n" --quiet
@@ -152,8 +168,10 @@ done
 diff -r "$work/report1" "$work/report2" >/dev/null || fail 'two reports differ'
 grep -q 'gemm_time' "$work/report1/report.md" || fail 'report.md has no scores'
 if command -v gnuplot >/dev/null; then
-  diff "$work/report1/report.md" "$source_dir/validation/reports/report.md" ||
-    fail 'validation/reports/report.md is not what compare writes'
+  for page in report quantities; do
+    diff "$work/report1/$page.md" "$source_dir/validation/reports/$page.md" ||
+      fail "validation/reports/$page.md is not what compare writes"
+  done
   [[ -s $work/report1/roofline_rtx_5080.png && -s $work/report1/roofline_rtx_5080.svg ]] ||
     fail 'no picture of the roofline'
 fi

@@ -189,9 +189,9 @@ TEST_CASE("heads are reordered only where there is something to reorder", "[cali
 
 TEST_CASE("a cache is warm below the L2's size and cold above it", "[calibrated]") {
   const auto room = pm::bytes<>::from_value(1e7);
-  CHECK(pm::detail::l2_resident_share(room, room) == 0.5);
-  CHECK(pm::detail::l2_resident_share(0.5 * room, room) > 0.996);
-  CHECK(pm::detail::l2_resident_share(2.0 * room, room) < 0.004);
+  CHECK(pm::l2_resident_share(room, room) == 0.5);
+  CHECK(pm::l2_resident_share(0.5 * room, room) > 0.996);
+  CHECK(pm::l2_resident_share(2.0 * room, room) < 0.004);
 }
 
 TEST_CASE("a cold call reads all from DRAM", "[calibrated]") {

@@ -118,6 +118,35 @@ TEST_CASE("the seven parameters of a machine come back from noisy rows", "[calib
   CHECK_THAT(f.log_sigma, WithinAbs(0.02, 0.004));  // the noise that went in
 }
 
+TEST_CASE("parameters that rows do not identify keep their prior", "[calibration]") {
+  const std::array<double, 2> prior{2.0, 5.0};
+  const auto fit = [&prior](const doubles& size, const doubles& times) {
+    return pm::fit_from_prior(line, prior, times, line_model{size}, {.largest_error = 0.25});
+  };
+  // All sizes: both parameters, whatever the prior.
+  const auto both = fit(sizes, line_times(sizes, 3.0, 7.0));
+  CHECK(both.from_prior == std::array{false, false});
+  CHECK_THAT(both.value[0], WithinRel(3.0, 1e-6));
+  CHECK_THAT(both.value[1], WithinRel(7.0, 1e-6));
+  // Sizes of 0 depend on the floor alone.
+  const doubles none(10, 0.0);
+  const auto floor = fit(none, line_times(none, 3.0, 7.0));
+  CHECK(floor.from_prior == std::array{false, true});
+  CHECK_THAT(floor.value[0], WithinRel(3.0, 1e-6));
+  CHECK(floor.value[1] == 5.0);
+  CHECK(floor.standard_error[1] == 0.0);
+  // One size does not separate the two: one of them keeps its prior, and the other fits exactly.
+  const doubles same(10, 50.0);
+  const auto one = fit(same, doubles(10, 20.0));
+  CHECK(one.from_prior[0] != one.from_prior[1]);
+  CHECK(one.value[one.from_prior[0] ? 0 : 1] == prior[one.from_prior[0] ? 0 : 1]);
+  CHECK_THAT(one.value[0] + 50.0 / one.value[1], WithinRel(20.0, 1e-6));
+  // A single row, and none, determine nothing.
+  CHECK(fit({50.0}, {20.0}).from_prior == std::array{true, true});
+  CHECK_THAT(fit({50.0}, {20.0}).residual.at(0), WithinRel(std::log(20.0 / 12.0), 1e-12));
+  CHECK(fit({}, {}).value == prior);
+}
+
 TEST_CASE("held-out residuals", "[calibration]") {
   const doubles t = line_times(sizes, 3.0, 7.0);
   const std::vector<std::size_t> group{0, 0, 1, 1, 2, 2, 3, 3, 4, 4};

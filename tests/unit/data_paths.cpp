@@ -3,10 +3,13 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/laws/data_paths.hpp>
+#include <perfmodel/laws/warp.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/units/constants.hpp>
+#include <string_view>
 
 namespace unit_data_paths {
 
@@ -140,6 +143,36 @@ TEST_CASE("a node is the sum of its devices", "[data_paths]") {
   CHECK_THAT(capacity(eight).value(), WithinRel(8.0 * 81559.0 * 1048576.0, 1e-12));
   CHECK_THAT(dram_bandwidth(eight).value(), WithinRel(26.8e12, 1e-12));
   CHECK_THAT(peak(eight, bf16).value(), WithinRel(7915.2e12, 1e-12));
+}
+
+TEST_CASE("a chain of loads takes the latency of the level that has its set", "[data_paths]") {
+  accelerator a = catalog::h200_sxm;
+  a.shared.capacity = {132.0 * 200.0 * KiB, given_by_caller};
+  a.shared.latency = {16_ns, given_by_caller};
+  a.l2.capacity = {50.0 * MiB, given_by_caller};
+  a.l2.latency = {140_ns, given_by_caller};
+  a.far_l2_latency = {};
+  a.dram.latency = {340_ns, given_by_caller};
+  // L1 is flat nearly to its end: at 96 % of it, 0.96^64 / (1 + 0.96^64) = 6.8 % of loads miss.
+  CHECK_THAT(chase(a, 100.0 * KiB).latency.value(), WithinRel(16e-9, 1e-9));
+  CHECK_THAT(chase(a, 192.0 * KiB).latency.value(), WithinRel(16e-9 + 0.0683 * 124e-9, 0.01));
+  CHECK_THAT(chase(a, 220.0 * KiB).latency.value(), WithinRel(140e-9, 3e-3));
+  CHECK(std::string_view(chase(a, 100.0 * KiB).level) == "L1");
+  CHECK_THAT(chase(a, 100.0 * KiB, false).latency.value(), WithinRel(140e-9, 1e-9));
+  // Half of a set as large as the L2 is found there.
+  CHECK_THAT(chase(a, 50.0 * MiB).latency.value(), WithinRel(0.5 * (140e-9 + 340e-9), 1e-9));
+  CHECK(std::string_view(chase(a, 50.0 * MiB).level) == "between");
+  CHECK_THAT(chase(a, 1000.0 * MiB).latency.value(), WithinRel(340e-9, 1e-6));
+  // A level that serves loads and states no latency: no answer.
+  a.dram.latency = {};
+  CHECK(chase(a, 1000.0 * MiB).latency.value() == 0.0);
+  CHECK_THROWS_AS(chase(a, bytes<>::from_value(-1.0)), error);
+}
+
+TEST_CASE("short matrix instructions reach a part of the peak", "[data_paths]") {
+  CHECK(matrix_instruction_share(catalog::a100_sxm_80gb, 16.0) == 1.0);
+  CHECK(matrix_instruction_share(catalog::h100_sxm, 64.0) == 1.0);
+  CHECK(matrix_instruction_share(catalog::h100_sxm, 16.0) == 0.665);
 }
 
 }  // namespace unit_data_paths

@@ -1,9 +1,12 @@
 // What compare says of recorded points, against numbers worked out by hand.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <memory>
 #include <support/layers.hpp>
+
+#include <perfmodel/tools/fit/calibrate_machine.hpp>
 
 #include "compare/comparison.cpp"
 #include "compare/machine.cpp"
@@ -198,7 +201,7 @@ TEST_CASE("compare: a warp waits for the slowest of its loads") {
 }
 
 TEST_CASE("compare: a fused chain issues instructions in addition to its traffic") {
-  // 1 GB at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a
+  // 2^28 elements of 2 bytes, read and written at the share of the bandwidth, and 132 SMs x 128 lanes x 1.98 GHz instructions in a
   // second.
   constexpr double rate = 132 * 128 * 1.98e9;
   const auto chain = [](double instructions) {
@@ -218,7 +221,7 @@ TEST_CASE("compare: a fused chain issues instructions in addition to its traffic
                           {400e-6}})
         .predicted;
   };
-  const double moving = 1e9 / (dram_share * bandwidth);
+  const double moving = 4.0 * 268435456.0 / (dram_share * bandwidth);
   CHECK_THAT(chain(0.0), WithinRel(moving + 1.3e-6, 1e-9));
   // Equal to the transfer time: the square root of two, as in calibrated streams.
   CHECK_THAT(chain(rate * moving), WithinRel(std::sqrt(2.0) * moving + 1.3e-6, 1e-9));
@@ -230,7 +233,7 @@ TEST_CASE("compare: arithmetic, its ceiling and its corner") {
       "arithmetic_peak",
       {"arithmetic_time", "s", {{"unit", "mma"}, {"format", "bf16"}, {"flop", 989.4e9}}, {1.2e-3}});
   CHECK_THAT(mma.bound, WithinRel(1e-3, 1e-3));
-  CHECK_THAT(mma.predicted, WithinRel(1e-3 / 0.629 + 1.3e-6, 1e-3));
+  CHECK_THAT(mma.predicted, WithinRel(1e-3 / 0.665 + 1.3e-6, 1e-3));
   const pv::comparison fma =
       one("arithmetic_peak", {"arithmetic_time",
                               "s",
@@ -366,10 +369,30 @@ TEST_CASE("compare: launches, transfers, all-reduce") {
   };
   CHECK(launch("graph", "device", "scale", true) == pm::graph_kernel_time.value());
   CHECK(launch("stream", "device", "scale", false) == pm::stream_kernel_time.value());
-  CHECK(launch("stream", "device", "scale", true) == 0.0);  // what a host cannot keep up with
+  CHECK(launch("stream", "device", "scale", true) == 0.0);  // no launch costs are recorded
   CHECK(launch("graph", "device", "empty", true) ==
         0.0);  // less than any kernel that does something
   CHECK(launch("stream_sync", "host", "empty", true) == 0.0);  // nothing to say
+  // Launch costs from empty kernels: 0.5 us a node, 0.8 us a replay, 1.2 us between kernels.
+  const auto empty = [](const char* mode, double kernels, double seconds) {
+    return pv::point{"launch_time",
+                     "s",
+                     {{"mode", mode},
+                      {"side", "device"},
+                      {"kernels", kernels},
+                      {"work", "empty"},
+                      {"queue_filled", true}},
+                     {seconds}};
+  };
+  pv::point scaled = empty("stream", 100, 1.8e-6);
+  scaled.parameters[3] = {"work", "scale"};
+  const auto law = compared(
+      recording_of("launch", {empty("graph", 1, 1.3e-6), empty("graph", 10, 0.6e-6),
+                              empty("graph", 1000, 0.5e-6), empty("stream", 500, 1.2e-6), scaled}));
+  CHECK_FALSE(law[0].predicts());
+  CHECK_THAT(law[1].predicted, WithinRel(0.5e-6 + 0.08e-6, 1e-9));
+  CHECK_FALSE(law[2].predicts());
+  CHECK_THAT(law[4].predicted, WithinRel(pm::graph_kernel_time.value() - 0.5e-6 + 1.2e-6, 1e-9));
   // PCIe 5.0 x16 carries 63 GB/s one way.
   CHECK_THAT(one("transfer", {"transfer_time",
                               "s",
@@ -498,9 +521,35 @@ TEST_CASE("compare: power meters and shared memory") {
       recording_of("energy", {{"power", "W", {{"load", "gemm"}}, {650.0}},
                               {"energy", "J", {{"load", "gemm"}, {"seconds", 2.0}}, {1290.0}},
                               {"sm_clock", "Hz", {{"load", "gemm"}}, {1.7e9}}}));
-  CHECK_FALSE(c[0].predicts());
-  CHECK(c[1].predicted == 1300.0);
+  // Nothing but idling without a recorded amount of work: 126.5 W for two seconds.
+  CHECK_THAT(c[0].predicted, WithinRel(126.5, 1e-12));
+  CHECK_THAT(c[1].predicted, WithinRel(253.0, 1e-12));
   CHECK(c[2].predicted == 1.98e9);
+  // 3.84 TB/s for a second at 104.7 pJ/B, and idling: 402.0 + 126.5 J; no cap is reached.
+  const auto stream = compared(recording_of(
+      "energy",
+      {{"energy",
+        "J",
+        {{"load", "memory_stream"},
+         {"seconds", 1.0},
+         {"bytes_read", 1.92e12},
+         {"bytes_written", 1.92e12}},
+        {530.0}},
+       {"power", "W", {{"load", "memory_stream"}}, {530.0}},
+       {"sm_clock", "Hz", {{"load", "memory_stream"}, {"method", "counted"}}, {1.98e9}}}));
+  CHECK_THAT(stream[0].predicted, WithinRel(402.0 + 126.5, 1e-3));
+  CHECK_THAT(stream[1].predicted, WithinRel(402.0 + 126.5, 1e-3));
+  CHECK(stream[2].predicted == 1.98e9);
+  // GEMMs at full clock would draw 0.86 x 989.4 x 1.98 / 1.83 TFLOP/s x 1.6 pJ above idle: the
+  // cap of 700 W leaves the third root of what is left.
+  const auto gemm = compared(recording_of(
+      "energy", {{"energy", "J", {{"load", "gemm"}, {"seconds", 1.0}, {"flop", 6.7e14}}, {690.0}},
+                 {"sm_clock", "Hz", {{"load", "gemm"}, {"method", "counted"}}, {1.4e9}}}));
+  const double dynamic =
+      pm::catalog::profile_h100_sxm.value.matrix_share * 989.4e12 * (1.98 / 1.83) * 1.6e-12;
+  const double share = std::cbrt((700.0 - 126.5) / dynamic);
+  CHECK_THAT(gemm[1].predicted, WithinRel(1.98e9 * share, 1e-3));
+  CHECK_THAT(gemm[0].predicted, WithinRel(126.5 + 6.7e14 * 1.6e-12 * share * share, 1e-3));
   const auto shared = [](double ways) {
     return one("shared_memory", {"shared_memory_time",
                                  "s",
@@ -600,6 +649,75 @@ TEST_CASE("compare: scores are those of residuals") {
   CHECK(pv::amount(1.234e-6, "s") == "1.23 us");
   CHECK(pv::amount(80.2e9, "B/s") == "80.2 GB/s");
   CHECK(pv::signed_percent(-0.0001) == "+0.0 %");
+}
+
+TEST_CASE("compare: a point at a lowered clock is marked and predicted at it") {
+  const auto at = [](double clock) {
+    return one("arithmetic_peak",
+               {"arithmetic_time",
+                "s",
+                {{"unit", "wgmma"}, {"format", "bf16"}, {"flop", 989.4e9}, {"sm_clock_hz", clock}},
+                {1.2e-3}});
+  };
+  // The tensor clock is 1.83 GHz: 3 % below it is 1.775.
+  CHECK_FALSE(at(1.7761e9).slow);
+  CHECK(at(1.7741e9).slow);
+  CHECK_THAT(at(1.5001e9).at_clock, WithinRel(1e-3 * 1.83 / 1.5001 + 1.3e-6, 1e-3));
+  CHECK_THAT(at(1.5001e9).predicted, WithinRel(1e-3 + 1.3e-6, 1e-3));
+  CHECK_FALSE(at(1.5e9).slow);  // a multiple of 15 MHz: the driver's reading, and no count
+}
+
+TEST_CASE("compare: a roofline's corner by the iron law") {
+  // 20 FLOP a byte is near the corner of 66.9 / (0.86 x 3.35): longer than either part alone.
+  const auto both = compared(recording_of("roofline", {{"intensity_time",
+                                                        "s",
+                                                        {{"cache", "cold"},
+                                                         {"flop_per_byte", 20},
+                                                         {"flop", 20e9},
+                                                         {"bytes_read", 5e8},
+                                                         {"bytes_written", 5e8}},
+                                                        {400e-6}}}));
+  REQUIRE(both.size() == 2);
+  CHECK(both[1].quantity == "intensity_time, iron law");
+  const double data = 1e9 / (dram_share * bandwidth), work = 20e9 / 66.9e12;
+  CHECK_THAT(both[0].predicted, WithinRel((std::max)(data, work) + 1.3e-6, 2e-3));
+  CHECK_THAT(both[1].predicted,
+             WithinRel(std::pow(std::pow(data, 4) + std::pow(work, 4), 0.25) + 1.3e-6, 2e-3));
+}
+
+TEST_CASE("compare: an H200 by the profile of its own GEMMs") {
+  // What the H200 measured: its sweep with cold weights fits the profile; the shapes left out, the
+  // verification of drafts and the steps of eight layers are predicted.
+  const std::string folder = std::string(PERFMODEL_SOURCE_DIR) + "/validation/recordings/h200_sxm/";
+  const pv::recorded sweep = pv::read_recording(folder + "gemm_sweep.json");
+  pv::machine on = pv::machine_of(sweep.device, {sweep});
+  const auto own = pv::own_profile(on, {sweep});
+  REQUIRE(own.has_value());
+  const auto errors = [](const std::vector<pv::comparison>& rows, std::string_view quantity) {
+    std::vector<double> residual;
+    for (const pv::comparison& c : rows) {
+      if (c.quantity == quantity && c.predicts()) residual.push_back(c.residual());
+    }
+    return pm::score_of(residual);
+  };
+  const pm::prediction_score left_out = pm::score_of(own->held_out);
+  CHECK(left_out.n == 252);
+  CHECK(left_out.median < 0.05);
+  CHECK(left_out.p90 < 0.15);
+  const pv::recorded drafts = pv::read_recording(folder + "speculative.json");
+  const pv::recorded steps = pv::read_recording(folder + "decode_step.json");
+  const double shipped_verify = errors(pv::compare_recording(drafts, on), "verify_time").median;
+  const double shipped_steps = errors(pv::compare_recording(steps, on), "step_time").median;
+  on.policy.machine = own->profile.value;
+  const auto verify = errors(pv::compare_recording(drafts, on), "verify_time");
+  const auto step = errors(pv::compare_recording(steps, on), "step_time");
+  CAPTURE(left_out.median, verify.median, step.median, shipped_verify, shipped_steps);
+  CHECK(verify.n == 85);
+  CHECK(verify.median < 0.025);
+  CHECK(step.n == 34);
+  CHECK(step.median < 0.045);
+  CHECK(verify.median < shipped_verify);
+  CHECK(step.median < shipped_steps);
 }
 
 }  // namespace unit_recording_predictors

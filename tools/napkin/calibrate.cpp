@@ -36,9 +36,20 @@ void check_sizes(const std::vector<measured_gemm>& rows) {
                   "compute-bound");
 }
 
-std::vector<std::string> score_row(const char* name, const std::vector<double>& residual) {
+/// Last part of a path, also where it ends in '/'.
+std::string name_of_path(const std::string& path) {
+  const std::filesystem::path p(path);
+  return (p.has_filename() ? p : p.parent_path()).filename().string();
+}
+
+std::vector<std::string> score_row(const std::string& name, const std::vector<double>& residual) {
   const pm::prediction_score s = pm::score_of(residual);
-  return {name, share_text(s.mean), share_text(s.median), share_text(s.p90), share_text(s.bias)};
+  return {name,
+          std::to_string(s.n),
+          share_text(s.mean),
+          share_text(s.median),
+          share_text(s.p90),
+          share_text(s.bias)};
 }
 
 /// ln(measured / bound) of each row.
@@ -50,6 +61,32 @@ std::vector<double> bound_residuals(const pm::accelerator& a,
   return out;
 }
 
+/// ln(measured / predicted) of each row by a profile that has not seen it.
+std::vector<double> residuals(const pm::accelerator& a, const std::vector<measured_gemm>& rows,
+                              const pm::machine_parameters& by) {
+  std::vector<double> out;
+  for (const measured_gemm& r : rows) {
+    const pm::duration<> predicted =
+        pm::calibrated_estimate(a, r.product, {by, {}}, pm::replay_conditions(r.weight_copies))
+            .time;
+    out.push_back(std::log(r.time / predicted));
+  }
+  return out;
+}
+
+/// Names of the parameters that keep the shipped profile's value.
+std::vector<std::string> kept_parameters(const pm::machine_fit& fit) {
+  std::vector<std::string> out;
+  std::size_t i = 0;
+  pm::machine_parameters::fields(
+      [&](const pm::field& about, const auto&) {
+        if (i < fit.from_prior.size() && fit.from_prior[i]) out.emplace_back(about.name);
+        ++i;
+      },
+      fit.profile.value);
+  return out;
+}
+
 std::string parameters_text(const pm::machine_fit& fit) {
   table_rows rows = {{"parameter", "value", "standard error", ""}};
   std::size_t i = 0;
@@ -57,7 +94,8 @@ std::string parameters_text(const pm::machine_fit& fit) {
       [&](const pm::field& about, const auto& value, const auto& standard_error) {
         using type = std::remove_cvref_t<decltype(value)>;
         const bool at_limit = i < fit.at_bound.size() && fit.at_bound[i];
-        const bool fitted = i++ < fit.at_bound.size();
+        const bool fitted = i < fit.from_prior.size() && !fit.from_prior[i];
+        ++i;
         const char* remark = at_limit ? "at its limit" : fitted ? "" : "from the shipped profile";
         if constexpr (pm::detail::is_optional<type>) {
           if (value) rows.push_back({about.name, pm::to_string(*value), "-", remark});
@@ -70,7 +108,15 @@ std::string parameters_text(const pm::machine_fit& fit) {
         }
       },
       fit.profile.value, fit.profile.standard_error);
-  return table(rows, "lrrl");
+  std::string s = table(rows, "lrrl");
+  const std::vector<std::string> kept = kept_parameters(fit);
+  if (kept.empty()) return s;
+  if (fit.residual.empty()) {
+    return s + "  No row is a GEMM latency: all parameters keep the shipped profile's values.\n";
+  }
+  return s + "  The rows do not identify " + listed(kept) +
+         (kept.size() == 1 ? ", which keeps the shipped profile's value.\n"
+                           : ", which keep the shipped profile's values.\n");
 }
 
 }  // namespace
@@ -101,20 +147,19 @@ std::string calibrate(const calibrate_request& r) {
   const found_accelerator chip = named_accelerator(r.accelerator);
   const pm::accelerator& a = *chip;
   if (!r.out.empty()) check_out(r.out, {r.data});
-  const std::vector<measured_gemm> rows = read_gemm_latencies(r.data, a, {r.gpu, r.backend});
-  check_sizes(rows);
+  const gemm_latencies data = read_gemm_latencies(r.data, a, {r.gpu, r.backend});
+  const std::vector<measured_gemm>& rows = data.fitted;
+  if (!data.recorded) check_sizes(rows);
   std::vector<pm::gemm_measurement> measurements;
   for (const measured_gemm& x : rows) measurements.push_back({x.product, x.time, x.weight_copies});
-  constexpr std::size_t folds = 5;
-  // GEMM latencies do not identify the L2 rate: it is the catalogue profile's.
-  const pm::machine_fit fit =
-      pm::fit_machine(a, std::span<const pm::gemm_measurement>(measurements), folds,
-                      pm::catalog::machine_profile_of(a).value.l2_bandwidth);
-  const std::string source = std::to_string(rows.size()) + " GEMM latencies in " +
-                             r.data.substr(r.data.find_last_of('/') + 1);
-  const json content =
+  const pm::machine_profile shipped = pm::catalog::machine_profile_of(a);
+  const pm::machine_fit fit = pm::fit_machine_from_prior(a, measurements, shipped);
+  const std::string source =
+      std::to_string(rows.size()) + " GEMM latencies in " + name_of_path(r.data);
+  json content =
       profile_file_json(fit.profile, is_file(r.accelerator) ? r.accelerator : a.name.c_str(),
                         source, pm::score_of(fit.held_out));
+  if (const auto kept = kept_parameters(fit); !kept.empty()) content["from_prior"] = kept;
   if (!r.out.empty()) {
     write_text_file("out", r.out,
                     content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
@@ -122,11 +167,21 @@ std::string calibrate(const calibrate_request& r) {
   if (r.as_json) return write_json(content) + "\n";
 
   std::string s = std::string(a.name.c_str()) + ": " + source + "\n" + parameters_text(fit);
-  s += "relative error\n" + table({{"", "mean", "median", "90th percentile", "bias"},
-                                   score_row("held out", fit.held_out),
-                                   score_row("in sample", fit.residual),
-                                   score_row("the bound", bound_residuals(a, rows))},
-                                  "lr");
+  table_rows scores = {{"", "rows", "mean", "median", "90th percentile", "bias"}};
+  if (!rows.empty()) {
+    scores.push_back(score_row("held out", fit.held_out));
+    scores.push_back(score_row("in sample", fit.residual));
+    scores.push_back(score_row("the shipped profile", residuals(a, rows, shipped.value)));
+    scores.push_back(score_row("the bound", bound_residuals(a, rows)));
+  }
+  for (const auto& [name, others] : {std::pair{"weights in L2", &data.warm},
+                                     std::pair{"verification of drafts", &data.verify}}) {
+    if (others->empty()) continue;
+    scores.push_back(score_row(name, residuals(a, *others, fit.profile.value)));
+    scores.push_back(
+        score_row(cat(name, ", shipped profile"), residuals(a, *others, shipped.value)));
+  }
+  if (scores.size() > 1) s += "relative error\n" + table(scores, "lr");
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);
   s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
        " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (log_sigma " +

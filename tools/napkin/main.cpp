@@ -572,7 +572,8 @@ class calibrate_command {
                      "accelerator name listed by `napkin gpus`, or an accelerator file")
         ->required()
         ->type_name("");
-    add_path("--data", r_.data, "CSV with dtype, m, n, k and latency_us, or a recording");
+    add_path("--data", r_.data,
+             "CSV with dtype, m, n, k and latency_us, or a recording, or a folder of recordings");
     command_
         ->add_option("--runs", r_.runs,
                      "benchmark runs: a CSV with the keys below, itl_ms and ttft_ms, or output "

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <filesystem>
 #include <perfmodel/kernels/catalog/transfer.hpp>
 #include <perfmodel/tools/fit/scores.hpp>
 
@@ -128,13 +129,17 @@ measured_gemm latency_of_point(const json_field& point) {
   if (seconds.empty()) point["samples"].refuse(json_fault::missing_key, "at least one sample");
   const auto format = find_format(p["format"].text());
   if (!format) p["format"].refuse(json_fault::unknown_word, format_names());
-  return {gemm_of(p["m"].number(whole_count), p["n"].number(whole_count),
-                  p["k"].number(whole_count), *format),
-          pm::detail::quantile(std::move(seconds), 0.5) * pm::second,
-          p["weight_copies"].number(copies_range)};
+  pm::gemm product = gemm_of(p["m"].number(whole_count), p["n"].number(whole_count),
+                             p["k"].number(whole_count), *format);
+  // The programs write results of 8-bit GEMMs as bf16.
+  if (pm::bits_of(*format) < 16.0) product.output = pm::bf16;
+  const bool cold = !p.has("weight_copies");
+  return {product, pm::detail::quantile(std::move(seconds), 0.5) * pm::second,
+          cold ? 0.0 : p["weight_copies"].number(copies_range)};
 }
 
-std::vector<measured_gemm> latencies_of_recording(std::string_view text, const pm::accelerator& a) {
+/// Adds the GEMMs of a recording; those of gemm_sweep with cold weights to `fitted`.
+void add_recording(gemm_latencies& into, std::string_view text, const pm::accelerator& a) {
   if (text.size() > largest_recording) {
     throw error(error_code::unreadable_file,
                 cat("the recording is larger than ", largest_recording >> 20U, " MiB"));
@@ -153,28 +158,54 @@ std::vector<measured_gemm> latencies_of_recording(std::string_view text, const p
     throw error(error_code::inconsistent, cat("the recording is for ", in_quotes(of), ", not for ",
                                               in_quotes(a.name.view())));
   }
-  std::vector<measured_gemm> rows;
   for (const json_field& point : r["points"].list()) {
-    if (point["quantity"].text() == "gemm_time") add(rows, latency_of_point(point));
+    const std::string quantity = point["quantity"].text();
+    if (quantity == "verify_time") add(into.verify, latency_of_point(point));
+    if (quantity != "gemm_time") continue;
+    const json_field p = point["parameters"];
+    const bool warm = p.has("cache") && p["cache"].text() == "warm";
+    add(warm ? into.warm : into.fitted, latency_of_point(point));
   }
-  if (!rows.empty()) return rows;
-  throw error(error_code::unidentifiable,
-              "no point is a gemm_time; the experiment gemm_sweep has them");
+}
+
+/// Files of a path: itself, or the .json files of a folder in the order of their names.
+std::vector<std::string> recordings_at(const std::string& path) {
+  namespace fs = std::filesystem;
+  std::error_code unknown;
+  if (!fs::is_directory(path, unknown)) return {path};
+  std::vector<std::string> out;
+  for (const auto& entry : fs::directory_iterator(path, unknown)) {
+    if (entry.path().extension() == ".json" && entry.is_regular_file(unknown)) {
+      out.push_back(entry.path().string());
+    }
+  }
+  if (out.empty()) unreadable("data", path, "is a folder without a .json file");
+  std::sort(out.begin(), out.end());
+  return out;
 }
 
 }  // namespace
 
-std::vector<measured_gemm> read_gemm_latencies(const std::string& path, const pm::accelerator& a,
-                                               const row_choice& choice) {
-  const std::string text = read_text_file("data", path, largest_table);
-  const std::size_t first = text.find_first_not_of(" \t\r\n");
-  const bool recording = first != text.npos && text[first] == '{';
-  if (!recording) return latencies_of_csv(read_table(text, shown(path, 200)), a, choice);
-  try {
-    return latencies_of_recording(text, a);
-  } catch (const error& e) {
-    throw error(e.code(), cat("data: ", in_quotes(path), ": ", e.what()));
+gemm_latencies read_gemm_latencies(const std::string& path, const pm::accelerator& a,
+                                   const row_choice& choice) {
+  gemm_latencies out;
+  for (const std::string& file : recordings_at(path)) {
+    const std::string text = read_text_file("data", file, largest_table);
+    const std::size_t first = text.find_first_not_of(" \t\r\n");
+    out.recorded = file != path || (first != text.npos && text[first] == '{');
+    if (!out.recorded) {
+      out.fitted = latencies_of_csv(read_table(text, shown(path, 200)), a, choice);
+      return out;
+    }
+    try {
+      add_recording(out, text, a);
+    } catch (const error& e) {
+      throw error(e.code(), cat("data: ", in_quotes(file), ": ", e.what()));
+    }
   }
+  if (out.fitted.empty()) out.fitted.swap(out.warm);
+  if (out.fitted.empty()) out.fitted.swap(out.verify);
+  return out;
 }
 
 }  // namespace napkin

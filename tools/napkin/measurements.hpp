@@ -21,14 +21,23 @@ struct row_choice {
   std::string backend{};
 };
 
-/// GEMM latencies of a file: a recording (validation/recording), if it starts with '{', else a CSV
-/// with a header. Columns: dtype, m, n, k, latency_us (or latency_ms, latency_s), and optionally
-/// gpu, backend and weight_copies (default: the backend's published benchmark, else 0). A recording
-/// yields the median of each point. Throws unreadable_file, missing_key, unknown_key, wrong_type,
-/// out_of_range, unknown_name and inconsistent, each with the line or point; rows of several GPUs
-/// are inconsistent.
-std::vector<measured_gemm> read_gemm_latencies(const std::string& path,
-                                               const perfmodel::accelerator& a,
-                                               const row_choice& choice);
+/// GEMM latencies of a file or folder. `fitted`: rows for the fit. `held`: rows that the fit does
+/// not see and its profile predicts: GEMMs with weights in L2, and verification of drafts, which is
+/// recorded by another program.
+struct gemm_latencies {
+  std::vector<measured_gemm> fitted{};
+  std::vector<measured_gemm> warm{}, verify{};
+  bool recorded = false;  ///< from recordings
+};
+
+/// GEMM latencies of a file: a recording (validation/recording) where it starts with '{', else a CSV
+/// with a header; of a folder: of all recordings in it. CSV columns: dtype, m, n, k, latency_us (or
+/// latency_ms, latency_s), and optionally gpu, backend and weight_copies (default: the backend's
+/// published benchmark, else 0). A recording yields the median of each point: gemm_time with cold
+/// weights, as in a model, else with warm weights, else verify_time; without any, no row. Throws
+/// unreadable_file, missing_key, unknown_key, wrong_type, out_of_range, unknown_name and
+/// inconsistent, each with the line or point; rows of several GPUs are inconsistent.
+gemm_latencies read_gemm_latencies(const std::string& path, const perfmodel::accelerator& a,
+                                   const row_choice& choice);
 
 }  // namespace napkin

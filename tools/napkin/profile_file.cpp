@@ -134,7 +134,11 @@ void try_out(const pm::accelerator& a, const pm::machine_parameters& p) {
 }
 
 void parse(const json_field& file, given_profile& into) {
-  file.only({"schema", "version", "accelerator", "source", "log_sigma", "held_out", "parameters"});
+  file.only({"schema", "version", "accelerator", "source", "log_sigma", "held_out", "from_prior",
+             "parameters"});
+  if (file.has("from_prior")) {
+    for (const json_field& name : file["from_prior"].list()) (void)name.text();
+  }
   file["schema"].word(profile_schema);
   if (file["version"].number() != profile_version) {
     file["version"].refuse(json_fault::not_allowed, cat(profile_version));

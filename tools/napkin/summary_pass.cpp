@@ -292,7 +292,7 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   add_step(part, {"rank skew", cat(digits(n), " x ", time_text(wait)), n * wait, by_launches});
   const double read =
       pm::detail::host_link_time(d, pm::detail::demand_of_rank(rank).weights).value() /
-      pm::detail::host_link_share;
+      pm::host_link_share;
   add_step(part, {"weights in host memory", "", times * read, by_links});
   double busy = part.time_s;
   for (const auto& [name, g] : all.all()) busy += g.time;

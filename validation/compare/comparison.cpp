@@ -10,6 +10,9 @@ namespace perfmodel::validation {
 double comparison::residual() const {
   return std::log(measured / predicted);
 }
+double comparison::clock_residual() const {
+  return std::log(measured / (slow && at_clock > 0.0 ? at_clock : predicted));
+}
 double comparison::bound_residual() const {
   return std::log(measured / bound);
 }
@@ -17,10 +20,12 @@ double comparison::bound_residual() const {
 group_score score(std::string name, const std::vector<const comparison*>& rows) {
   group_score s;
   s.name = std::move(name);
-  std::vector<double> predicted, bound, ratio;
+  std::vector<double> predicted, at_clock, bound, ratio;
   for (const comparison* c : rows) {
     if (c->predicts()) {
       predicted.push_back(c->residual());
+      at_clock.push_back(c->clock_residual());
+      s.slow += c->slow ? 1 : 0;
       ratio.push_back(c->predicted / c->measured);
     }
     if (c->bounded()) bound.push_back(c->bound_residual());
@@ -32,6 +37,7 @@ group_score score(std::string name, const std::vector<const comparison*>& rows) 
     s.explained += c->explained() ? 1 : 0;
   }
   s.predicted = score_of(predicted);
+  s.at_clock = score_of(at_clock);
   s.bound = score_of(bound);
   s.ratio = perfmodel::detail::quantile(ratio, 0.5);
   return s;

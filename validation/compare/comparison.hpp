@@ -24,6 +24,10 @@ struct comparison {
   std::string quantity;  ///< quantity of a recording, or operation of a published table
   std::string device, format, engine, regime, shape, unit;
   double measured = 0.0, predicted = 0.0, bound = 0.0;
+  /// SM clock counted during the point, 0 if unknown; `slow`: more than 3 % below the catalogue's
+  /// tensor clock, by a power cap. `at_clock`: prediction of a slow point for that clock.
+  double clock_hz = 0.0, at_clock = 0.0;
+  bool slow = false;
   double size = 0.0;  ///< what a picture draws it over: bytes, FLOP, tokens
   /// What nothing measured may be quicker than: the bound, or, where operands may have come from a
   /// cache (`warm`), what that cache allows; 0 where no such limit is stated.
@@ -41,6 +45,7 @@ struct comparison {
   bool predicts() const { return predicted > 0.0 && measured > 0.0; }
   bool bounded() const { return bound > 0.0 && measured > 0.0; }
   double residual() const;        ///< ln(measured / predicted)
+  double clock_residual() const;  ///< residual() at the measured clock
   double bound_residual() const;  ///< ln(measured / bound)
   /// Measured below what it is held to. Half a percent is left to the timer.
   bool beats_bound() const { return held_to > 0.0 && measured < 0.995 * held_to; }
@@ -52,7 +57,9 @@ struct comparison {
 struct group_score {
   std::string name;
   prediction_score predicted{};
-  double ratio = 0.0;  ///< median of predicted / measured
+  prediction_score at_clock{};  ///< score by clock_residual()
+  std::size_t slow = 0;         ///< points below the tensor clock
+  double ratio = 0.0;           ///< median of predicted / measured
   prediction_score bound{};
   std::size_t violations = 0;  ///< measured below what it is held to
   std::size_t stated = 0;      ///< rows with an 80 % interval of the prediction
@@ -85,6 +92,7 @@ class text_table {
     for (std::string& cell : row) cell = shown(cell, 2000);
     rows_.push_back(std::move(row));
   }
+  std::size_t rows() const { return rows_.size() - 1; }
   std::string plain() const { return common::table(rows_, align_); }
   std::string markdown() const { return common::markdown(rows_, align_); }
 

@@ -2,8 +2,10 @@
 // are not.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "judge.hpp"
+#include "predict.hpp"
 
 namespace perfmodel::validation {
 
@@ -30,7 +32,7 @@ std::vector<scored_quantity> on_gpus(const std::vector<compared_recording>& all)
   for (const compared_recording& r : all) {
     if (!r.recording.measured || r.recording.device.kind != "gpu") continue;
     for (const comparison& c : r.rows) {
-      if (c.predicts()) groups[{c.device, c.quantity}].push_back(&c);
+      if (c.predicts() && !c.fitted) groups[{c.device, c.quantity}].push_back(&c);
     }
   }
   std::vector<scored_quantity> out;
@@ -96,6 +98,113 @@ std::string wrong_laws(const std::vector<compared_recording>& all) {
                amount(worst.predicted, worst.unit), ".\n");
   }
   return out.empty() ? "None misses the goal.\n" : out;
+}
+
+text_table own_profile_table(const std::vector<compared_recording>& all) {
+  text_table t({"device", "quantity", "n", "shipped: median", "p90", "own: median", "p90",
+                "parameters of the shipped profile"},
+               "llrrrrrl");
+  std::map<std::string, std::vector<recorded>> runs;
+  for (const compared_recording& r : all) {
+    if (r.recording.measured && r.recording.device.kind == "gpu") {
+      runs[device_label(r.recording)].push_back(r.recording);
+    }
+  }
+  for (const auto& [device, run] : runs) {
+    machine on = machine_of(run.front().device, run);
+    const std::optional<machine_fit> own = own_profile(on, run);
+    if (!own) continue;
+    machine fitted = on;
+    fitted.policy.machine = own->profile.value;
+    std::map<std::string_view, std::pair<std::vector<double>, std::vector<double>>> residuals;
+    for (const recorded& r : run) {
+      const std::vector<comparison> before = compare_recording(r, on);
+      const std::vector<comparison> after = compare_recording(r, fitted);
+      for (std::size_t i = 0; i < r.points.size(); ++i) {
+        const std::string& quantity = r.points[i].quantity;
+        const bool cold_gemm = quantity == "gemm_time" && word_of(r.points[i], "cache") != "warm";
+        if (!after[i].predicts()) continue;
+        if (cold_gemm) residuals["gemm_time, cold, left out"].first.push_back(before[i].residual());
+        for (const std::string_view other : {"verify_time", "step_time"}) {
+          if (quantity != other) continue;
+          residuals[other].first.push_back(before[i].residual());
+          residuals[other].second.push_back(after[i].residual());
+        }
+      }
+    }
+    residuals["gemm_time, cold, left out"].second = own->held_out;
+    std::string prior;
+    std::size_t at = 0;
+    machine_parameters::fields(
+        [&](const field& about, const auto&) {
+          if (at < own->from_prior.size() && own->from_prior[at++]) {
+            prior += cat(prior.empty() ? "" : ", ", about.name);
+          }
+        },
+        own->profile.value);
+    for (const auto& [quantity, errors] : residuals) {
+      const prediction_score a = score_of(errors.first), b = score_of(errors.second);
+      t.add({device, cat(quantity), std::to_string(b.n), page_percent(true, a.median),
+             page_percent(true, a.p90), page_percent(true, b.median), page_percent(true, b.p90),
+             prior});
+    }
+  }
+  return t;
+}
+
+std::string summary_lines(const std::vector<compared_recording>& all) {
+  constexpr std::pair<const char*, const char*> words[] = {
+      {"gemm_time", "GEMMs"},
+      {"verify_time", "verification of drafts"},
+      {"step_time", "steps of eight layers"},
+      {"attention_decode_time", "decode attention"},
+      {"attention_prefill_time", "prefill attention"},
+      {"moe_time", "experts"},
+      {"chain_time", "fused and unfused chains"},
+      {"stream_time", "memory streams"},
+      {"load_latency", "load latency"},
+      {"arithmetic_time", "arithmetic peaks"},
+      {"transfer_time", "transfers from and to the host"},
+      {"launch_time", "launches"},
+      {"energy", "energy"}};
+  std::map<std::string, std::map<std::string, std::vector<const comparison*>>> devices;
+  std::map<std::string, std::string> names;
+  for (const compared_recording& r : all) {
+    if (!r.recording.measured || r.recording.device.kind != "gpu") continue;
+    const std::string device = device_label(r.recording);
+    names[device] = r.recording.device.name;
+    for (const comparison& c : r.rows) devices[device][c.quantity].push_back(&c);
+  }
+  std::string out;
+  for (const auto& [device, quantities] : devices) {
+    out += cat("your ", names[device], ", predicted over measured (median error):\n");
+    std::size_t slow = 0, counted = 0, points = 0;
+    for (const auto& [quantity, rows] : quantities) {
+      for (const comparison* c : rows) {
+        slow += c->slow ? 1 : 0;
+        counted += c->clock_hz > 0.0 ? 1 : 0;
+        ++points;
+      }
+    }
+    for (const auto& [quantity, word] : words) {
+      const auto found = quantities.find(quantity);
+      if (found == quantities.end()) continue;
+      const group_score s = score("", found->second);
+      if (s.predicted.n == 0) continue;
+      out += cat("  ", word, ": ", percent(s.at_clock.median), " of ", s.predicted.n, " points");
+      if (s.stated > 0) {
+        out += cat("; ", s.covered * 100 / s.stated, " % inside the 80 % interval");
+      }
+      if (s.violations > 0) out += cat("; ", s.violations, " below the bound");
+      out += "\n";
+    }
+    if (slow > 0) {
+      out += cat("  ", slow, " of ", counted,
+                 " points with a counted clock ran more than 3 % below the tensor clock: a power "
+                 "cap or heat. They are scored at the clock that they had.\n");
+    }
+  }
+  return out;
 }
 
 }  // namespace perfmodel::validation

@@ -10,9 +10,9 @@ grouped_rows by_quantity(const std::vector<compared_recording>& all) {
   grouped_rows groups;
   for (const compared_recording& r : all) {
     for (const comparison& c : r.rows) {
-      // What a CPU's model was fitted to says little of it: apart, and not judged.
+      // What a law was fitted to says little of it: apart, and not judged.
       std::string quantity = c.quantity;
-      if (c.host && c.fitted) quantity += ", fitted to";
+      if (c.fitted) quantity += ", fitted to";
       groups[{c.device, quantity}].push_back(&c);
     }
   }
@@ -35,12 +35,12 @@ std::vector<std::string> broken(const std::vector<compared_recording>& all) {
     const group_score s = score("", rows);
     const tolerance* allowed = find_tolerance(key.second, on_host(rows));
     if (allowed != nullptr && allowed->median > 0.0 && s.predicted.n > 0 && !borrowed(rows)) {
-      if (s.predicted.median > allowed->median) {
-        out.push_back(cat(what, ": median error ", percent(s.predicted.median), ", allowed ",
+      if (s.at_clock.median > allowed->median) {
+        out.push_back(cat(what, ": median error ", percent(s.at_clock.median), ", allowed ",
                           percent(allowed->median)));
       }
-      if (s.predicted.p90 > allowed->p90) {
-        out.push_back(cat(what, ": 90th percentile ", percent(s.predicted.p90), ", allowed ",
+      if (s.at_clock.p90 > allowed->p90) {
+        out.push_back(cat(what, ": 90th percentile ", percent(s.at_clock.p90), ", allowed ",
                           percent(allowed->p90)));
       }
     }

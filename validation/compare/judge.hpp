@@ -41,4 +41,11 @@ std::string goal_lines(const std::vector<compared_recording>& all);
 /// slower points, and the worst point.
 std::string wrong_laws(const std::vector<compared_recording>& all);
 
+/// Errors of what a GPU's own profile predicts, with those of the shipped one: GEMMs of left-out
+/// (n, k), and two other programs that no fit saw.
+text_table own_profile_table(const std::vector<compared_recording>& all);
+
+/// Plain words for the user of a GPU: a line for each quantity, and how many points were slow.
+std::string summary_lines(const std::vector<compared_recording>& all);
+
 }  // namespace perfmodel::validation

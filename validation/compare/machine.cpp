@@ -82,6 +82,24 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   return m;
 }
 
+std::optional<machine_fit> own_profile(const machine& m, const std::vector<recorded>& all) {
+  std::vector<gemm_measurement> rows;
+  for (const recorded& r : all) {
+    for (const point& p : r.points) {
+      if (p.quantity != "gemm_time" || word_of(p, "cache") == "warm") continue;
+      gemm g{.m = number_of(p, "m"),
+             .n = number_of(p, "n"),
+             .k = number_of(p, "k"),
+             .format = format_named(word_of(p, "format"))};
+      g.weights = g.format;
+      g.output = bits_of(g.format) < 16.0 ? bf16 : g.format;
+      rows.push_back({g, duration<>::from_value(median_of(p)), number_of(p, "weight_copies")});
+    }
+  }
+  if (!m.known || rows.empty()) return {};
+  return fit_machine_from_prior(m.device, rows, catalog::machine_profile_of(m.device));
+}
+
 number_format format_named(const std::string& name) {
   if (const auto f = common::find_format(name)) return *f;
   throw std::invalid_argument(cat("format is \"", name, "\"; allowed: ", common::format_names()));

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/tools/fit/calibrate_machine.hpp>
 #include <string>
 #include <vector>
 
@@ -36,6 +38,10 @@ perfmodel::accelerator at_its_fastest(perfmodel::accelerator a, const device_des
 /// `all`: the recordings to look in for what the machine was measured to be; of a CPU, those of one
 /// run. Errors: std::invalid_argument where `accelerator` names none of the catalogue.
 machine machine_of(const device_description& d, const std::vector<recorded>& all);
+
+/// The GEMM profile of a machine fitted to its own gemm_sweep with cold weights, from the shipped
+/// profile as prior. None where it was not recorded.
+std::optional<machine_fit> own_profile(const machine& m, const std::vector<recorded>& all);
 
 /// A number format by its name in the catalogue. Errors: std::invalid_argument.
 number_format format_named(const std::string& name);

@@ -26,6 +26,7 @@ struct options {
   std::string data{};
   std::string report{};
   bool quiet = false;
+  bool summary = false;
 };
 
 /// Every .json below a folder, in the order of the paths.
@@ -197,6 +198,7 @@ int run(const options& o) {
   for (const std::string& f : failures) say(cat("broken: ", f, "\n"));
   say(cat("compare: ", all.recordings.size(), " recordings, ", all.own.size(), " own rows, ",
           failures.size(), " broken\n"));
+  if (o.summary) say(pv::summary_lines(all.recordings));
   return failures.empty() ? kept : broken_tolerance;
 }
 
@@ -223,6 +225,7 @@ int main(int argc, char** argv) {
   app.add_option("--report", o.report, "write pages and pictures there")
       ->type_name("DIR")
       ->check(a_path);
+  app.add_flag("--summary", o.summary, "end with plain words on each GPU that was measured");
   app.add_flag("--quiet", o.quiet, "print what is broken or skipped, and no tables");
   app.footer(
       "Exit status: 0, all tolerances are kept; 1, one is not, or something was measured below "

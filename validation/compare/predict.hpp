@@ -50,7 +50,11 @@ double held_to(const question& q, const demand& d, bool warm);
 /// folder `<accelerator>_<number>` is a further run of that accelerator; its name is the label.
 std::string device_label(const recorded& r);
 
-/// A whole recording with its predictions. `machines` were made of the same recordings.
+/// What follows the quantity of points that are predicted a second time, by iron_law.
+inline constexpr std::string_view iron_law_suffix = ", iron law";
+
+/// A whole recording with its predictions: a row for each point, then those of iron_law.
+/// `machines` were made of the same recordings.
 std::vector<comparison> compare_recording(const recorded& r, const machine& on);
 
 /// 16x1024: the numbers of a point, as a name for it.
@@ -67,6 +71,7 @@ prediction predict_transfer(const question& q);
 // predict_compute.cpp
 prediction predict_arithmetic(const question& q);
 prediction predict_intensity(const question& q);
+prediction predict_iron_law(const question& q);
 prediction predict_gemm(const question& q);
 prediction predict_gemv(const question& q);
 prediction predict_overlap(const question& q);

@@ -18,9 +18,8 @@ prediction predict_prefill(const question& q) {
   w.fused = q.word("variant") != "unfused";
   const demand d = demand_of(w);
   prediction p = w.fused ? bounded_by(q, d, q.on.policy.estimate(q.on.device, w),
-                                      "calibrated attention (library kernels)")
-                         : bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
-                                      "roofline of three kernels with materialised scores");
+                                      "calibrated::estimate of attention")
+                         : bounded_by(q, d, roofline(q.on.device, d, q.on.policy), "roofline");
   p.shape = shape_of(q, "variant batch tokens query_heads kv_heads head_dim");
   return p;
 }
@@ -37,7 +36,7 @@ prediction predict_decode(const question& q) {
   calibrated policy = q.on.policy;
   policy.conditions = replay_conditions(q.warm() ? 1.0 : 0.0);
   prediction p = bounded_by(q, demand_of(w), policy.estimate(q.on.device, w),
-                            "calibrated attention (library kernels)");
+                            "calibrated::estimate of attention");
   p.shape = shape_of(q, "batch context query_heads kv_heads head_dim splits");
   if (!q.word("order").empty()) p.shape = cat(q.word("order"), " ", p.shape);
   return p;
@@ -49,7 +48,7 @@ prediction predict_kv_blocks(const question& q) {
                         .runtime = q.number("reserved_bytes") * byte};
   const kv_capacity_result c = kv_capacity(b, q.number("block_bytes") * byte_per_token, 1.0, 1.0);
   p.value = c.blocks;
-  p.by = "kv_capacity: floor((free - reserved) / block)";
+  p.by = "kv_capacity";
   p.size = q.number("block_bytes");
   p.shape = shape_of(q, "block_bytes");
   return p;

@@ -1,6 +1,9 @@
 // Arithmetic, the roofline's corner, products, what runs side by side, launches.
 #include <perfmodel/kernels/gemm.hpp>
+#include <perfmodel/laws/iron_law.hpp>
+#include <perfmodel/laws/launch.hpp>
 #include <perfmodel/laws/overlap.hpp>
+#include <perfmodel/laws/warp.hpp>
 
 #include "measured.hpp"
 #include "predict.hpp"
@@ -9,11 +12,11 @@ namespace perfmodel::validation {
 
 namespace {
 
-/// Rows of an mma instruction. On GPUs with taller tensor-core tiles mma reaches a part of the
-/// peak. Source: assumed; 62.9 % is commonly quoted from Luo et al., Benchmarking and Dissecting
-/// the Nvidia Hopper GPU Architecture, 2024, arXiv 2402.13499; the passage was not read.
 constexpr double rows_of_mma = 16.0;
-constexpr double mma_share = 0.629;
+
+/// Overlap of data and arithmetic in one kernel, a p-norm: assumed. At the corner the time is
+/// 2^(1/4) of either.
+constexpr double corner_overlap = 4.0;
 
 /// Elsewhere ptxas makes fp8 mma of fp16 ones. Assumed of other architectures than these.
 bool has_fp8_mma(chip_architecture a) {
@@ -23,7 +26,7 @@ bool has_fp8_mma(chip_architecture a) {
 prediction product(const question& q, const gemm& g, double weight_copies) {
   const estimate e = calibrated_estimate(q.on.device, g, {q.on.policy.machine, {}},
                                          perfmodel::replay_conditions(weight_copies));
-  prediction p = bounded_by(q, demand_of(g), e, "calibrated_gemm");
+  prediction p = bounded_by(q, demand_of(g), e, "calibrated_estimate of gemm");
   p.warm = p.warm || weight_copies > 0.0;
   p.shape = shape_of(q, "m n k");
   return p;
@@ -40,18 +43,15 @@ prediction predict_arithmetic(const question& q) {
   if (unit == "mma" || unit == "wgmma" || unit == "cublaslt") {
     d.matrix_flop = work;
     estimate e = roofline(q.on.device, d, q.on.policy);
-    const bool narrow = unit == "mma" && instruction_rows_of(q.on.device) > rows_of_mma;
     const bool emulated =
         unit == "mma" && d.format == fp8 && !has_fp8_mma(q.on.device.architecture);
     const number_format computed = emulated ? fp16 : d.format;
-    const char* law = "calibrated share of the matrix peak, launch floor";
-    const duration<> start = q.on.policy.launch_time(q.on.device, d);
-    if (narrow) {
-      e.time = work / (mma_share * peak(q.on.device, computed)) + start;
-      law = "share of the matrix peak that mma reaches, launch floor";
-    } else if (unit == "wgmma") {
-      e.time = work / peak(q.on.fastest, d.format) + start;
-      law = "matrix peak at the highest clock, launch floor";
+    const char* law = "roofline, calibrated policy";
+    if (unit != "cublaslt") {
+      const double share = unit == "mma" ? matrix_instruction_share(q.on.device, rows_of_mma) : 1.0;
+      e.time =
+          work / (share * peak(q.on.device, computed)) + q.on.policy.launch_time(q.on.device, d);
+      law = "peak, matrix_instruction_share";
     }
     prediction p = bounded_by(q, d, e, law);
     if (emulated) {
@@ -64,10 +64,11 @@ prediction predict_arithmetic(const question& q) {
     return p;
   }
   prediction p;
-  p.bound = (work / vector_peak(q.on.device, d.format)).value();
-  p.held_to = (work / vector_peak(q.on.fastest, d.format)).value();
-  p.value = p.bound + q.on.policy.launch_time(q.on.device, d).value();
-  p.by = "data-sheet rate of the vector units, launch floor";
+  d.vector_flop = work;
+  p.bound = roofline(q.on.device, d).time.value();
+  p.held_to = roofline(q.on.fastest, d).time.value();
+  p.value = roofline(q.on.device, d, q.on.policy).time.value();
+  p.by = "roofline";
   p.shape = unit;
   p.size = work.value();
   return p;
@@ -77,8 +78,20 @@ prediction predict_intensity(const question& q) {
   demand d;
   d.vector_flop = q.number("flop") * flop;
   d.dram = q.moved();
-  prediction p = bounded_by(q, d, roofline(q.on.device, d, q.on.policy),
-                            "roofline: max(flop / peak, bytes / share of the bandwidth), floor");
+  prediction p = bounded_by(q, d, roofline(q.on.device, d, q.on.policy), "roofline");
+  p.shape = shape_of(q, "flop_per_byte");
+  p.size = q.number("flop_per_byte");
+  return p;
+}
+
+/// The iron law on a point of the roofline: data and arithmetic overlap but for the round corner.
+prediction predict_iron_law(const question& q) {
+  demand d;
+  d.vector_flop = q.number("flop") * flop;
+  d.dram = q.moved();
+  prediction p =
+      bounded_by(q, d, iron_law(q.on.device, d, duration<>{}, overlap{corner_overlap}, q.on.policy),
+                 "iron_law");
   p.shape = shape_of(q, "flop_per_byte");
   p.size = q.number("flop_per_byte");
   return p;
@@ -134,36 +147,88 @@ prediction predict_overlap(const question& q) {
   p.value =
       (by_sms ? overlap_with_sm_copy(a, b, q.on.device.sms.value(), taken) : overlap_with_dma(a, b))
           .value();
-  p.by =
-      by_sms ? "overlap_with_sm_copy, from the two alone" : "overlap_with_dma: the longer of two";
+  p.by = by_sms ? "overlap_with_sm_copy" : "overlap_with_dma";
   return p;
+}
+
+/// Costs of launches, measured by the empty kernels of the same recording. None has a default.
+launch_costs costs_of(const question& q) {
+  const auto per_kernel = [&](std::string_view mode, std::string_view side, bool most) {
+    double kernels = 0.0, seconds = 0.0;
+    for (const point& s : q.in.points) {
+      const question other{q.on, q.in, s};
+      const double n = other.number("kernels");
+      if (s.quantity != "launch_time" || other.word("mode") != mode || other.word("side") != side ||
+          other.word("work") == "scale" || (kernels > 0.0 && (n > kernels) != most)) {
+        continue;
+      }
+      kernels = n;
+      seconds = median_of(s);
+    }
+    return duration<>::from_value(seconds);
+  };
+  launch_costs c;
+  c.cpu = per_kernel("stream", "host", true);
+  c.gap = per_kernel("stream", "device", true);
+  c.node = per_kernel("graph", "device", true);
+  const duration<> first = per_kernel("graph", "device", false);
+  c.replay = max(duration<>(first - c.node), duration<>{});
+  c.synchronise = max(duration<>(per_kernel("stream_sync", "host", true) - c.cpu), duration<>{});
+  return c;
 }
 
 prediction predict_launch(const question& q) {
   prediction p;
   const std::string mode = q.word("mode");
+  const bool scales = q.word("work") == "scale";
   p.shape = shape_of(q, "mode side kernels");
   if (!q.word("work").empty()) p.shape += cat("x", q.word("work"));
   p.size = q.number("kernels");
-  if (q.word("side") != "device") {
-    p.note = "depends on driver and host: measured, not predicted";
+  if (q.word("side") != "device" || (mode != "graph" && mode != "stream")) {
+    p.note = "a cost of the driver and the host, which the laws take from the recording";
     return p;
   }
-  if (p.size < 10.0) {
+  const launch_costs c = costs_of(q);
+  if (scales && p.size < 10.0) {
     p.note = "of few kernels it is the latency of a launch, which is not predicted";
     return p;
   }
-  if (q.word("work") != "scale") {
-    p.note = "a kernel that does nothing: the law is of one that reads and writes";
+  if (scales && mode == "graph") {
+    p.value = graph_kernel_time.value();
+    p.by = "graph_kernel_time";
     return p;
   }
-  if (mode == "stream" && flag_of(q.at, "queue_filled")) {
-    p.note = "of a full queue; the law's time in a stream is at the rate of a host that launches";
+  double most = 0.0, least = p.size;
+  for (const point& s : q.in.points) {
+    const question other{q.on, q.in, s};
+    if (other.word("mode") != mode || other.word("work") == "scale") continue;
+    most = (std::max)(most, other.number("kernels"));
+    least = (std::min)(least, other.number("kernels"));
+  }
+  if (!scales && (p.size == most || p.size == least)) {
+    p.note = "the launch costs are taken from it";
     return p;
   }
-  if (mode != "graph" && mode != "stream") return p;
-  p.value = (mode == "graph" ? graph_kernel_time : stream_kernel_time).value();
-  p.by = "floor of a small kernel, gpu-benches";
+  if (scales && !flag_of(q.at, "queue_filled")) {  // the host cannot keep up
+    p.value = stream_kernel_time.value();
+    p.by = "stream_kernel_time";
+    return p;
+  }
+  if (!(c.gap.value() > 0.0 && c.node.value() > 0.0)) {
+    p.note = "the launch costs of empty kernels were not measured";
+    return p;
+  }
+  if (scales) {  // a kernel in a stream, from the same kernel in a graph
+    const duration<> alone = max(duration<>(graph_kernel_time - c.node), duration<>{});
+    p.value =
+        (stream_launch_time({.cpu = {}, .gap = c.gap}, p.size, duration<>(p.size * alone)).time /
+         p.size)
+            .value();
+    p.by = "stream_launch_time, launch_costs of empty kernels";
+    return p;
+  }
+  p.value = (graph_time(c, p.size, duration<>{}).time / p.size).value();
+  p.by = "graph_time, launch_costs of other lengths";
   return p;
 }
 

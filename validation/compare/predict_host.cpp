@@ -83,7 +83,7 @@ prediction predict_on_host(const question& q) {
     p.size = q.number("chains") * q.number("threads") * line_bytes;
     p.shape = shape_of(q, "chains");
   } else if (quantity == "overlap_time") {
-    p.by = "overlap_with_dma: the longer of two";
+    p.by = "overlap_with_dma";
     p.shape = shape_of(q, "arrangement");
   }
   if (p.value == 0.0) p.note = "what others are predicted from, or no law's";

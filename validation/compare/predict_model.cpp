@@ -22,7 +22,7 @@ prediction predict_all_reduce(const question& q) {
   c.implementation = collective_implementation::any;
   p.bound = collective_time(q.on.device.fabric, c).time.value();
   p.held_to = p.bound;
-  p.by = "calibrated_collectives";
+  p.by = "collective_time";
   p.profiled = true;
   if (c.ranks < 2) p.note = "one rank has nothing to send";
   return p;
@@ -39,7 +39,7 @@ prediction predict_wire_bytes(const question& q) {
   p.value = x.share * q.number("message_bytes");
   p.size = q.number("message_bytes");
   p.shape = shape_of(q, "algorithm ranks message_bytes");
-  p.by = "exchange_of: bytes that one rank sends";
+  p.by = "steps_and_share";
   return p;
 }
 
@@ -48,7 +48,7 @@ prediction predict_acceptance(const question& q) {
   p.value = q.number("overlap");
   p.size = p.value;
   p.shape = shape_of(q, "draft_length vocabulary overlap");
-  p.by = "acceptance = sum of min(p, q), Leviathan et al. 2023, corollary 3.6";
+  p.by = "an identity: the overlap of the two distributions";
   return p;
 }
 
@@ -80,7 +80,7 @@ prediction predict_experts(const question& q) {
       bounded_by(q, needs,
                  calibrated_estimate(q.on.device, w, {q.on.policy.machine, q.on.policy.moe_kernels},
                                      {.routing = expert_routing::random}),
-                 "calibrated experts (library kernels)");
+                 "calibrated_estimate of moe_ffn");
   p.shape = shape_of(q, "tokens hidden intermediate experts top_k");
   return p;
 }
@@ -121,9 +121,9 @@ prediction predict_step(const question& q) {
   p.held_to = p.bound;
   p.size = q.number("batch");
   p.shape = shape_of(q, "launch batch context prefill_tokens");
-  p.by = "step, calibrated operators";
+  p.by = "step";
   p.profiled = true;
-  if (eager) p.by += ", stream floor for each non-GEMM kernel";
+  if (eager) p.by += ", stream_kernel_time";
   return p;
 }
 

@@ -1,5 +1,6 @@
 // What a profiler and a power meter say.
 #include <algorithm>
+#include <perfmodel/laws/energy.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <stdexcept>
@@ -36,28 +37,82 @@ prediction named(const question& q) {
 
 }  // namespace
 
-prediction predict_energy(const question& q) {
+/// The load of a point, from the first energy of the same load: its work and its time.
+demand load_of(const question& q, duration<>& time) {
+  demand d;
+  for (const point& s : q.in.points) {
+    const question at{q.on, q.in, s};
+    if (s.quantity != "energy" || at.word("load") != q.word("load")) continue;
+    const bool matrix = q.word("load").rfind("gemm", 0) == 0;
+    d.format = q.word("load") == "gemm_fp8" ? fp8 : matrix ? bf16 : fp32;
+    (matrix ? d.matrix_flop : d.vector_flop) = at.number("flop") * flop;
+    d.dram = at.moved();
+    time = at.number("seconds") * second;
+    if (&s == &q.at || s.quantity != q.at.quantity) return d;
+  }
+  return d;
+}
+
+/// Costs at full clock; matrix work at the clock that the cap leaves of it.
+energy_costs costs_under_cap(const question& q, const demand& d, double& clock_share) {
+  energy_costs c = hopper_board_costs;
+  c.matrix = c.matrix * (bits_of(d.format) / 16.0);
+  clock_share = 1.0;
+  if (!(d.matrix_flop.value() > 0.0)) return c;
+  const double full = q.on.device.vector.clock / q.on.device.matrix.clock;
+  const power<> dynamic = full * q.on.policy.matrix_rate(q.on.device, d) * c.matrix;
+  constexpr double voltage_follows_clock = 3.0;
+  clock_share = clock_under_cap(q.on.device.tdp.quantity(), c.idle, dynamic, voltage_follows_clock)
+                    .clock_share;
+  c.matrix = clock_share * clock_share * c.matrix;
+  return c;
+}
+
+prediction predict_board(const question& q, bool as_power) {
   prediction p = named(q);
-  const double watts = beside(q, "power");
-  p.value = watts * q.number("seconds");
-  p.by = "mean power x seconds";
-  if (watts == 0.0) p.note = "no power was recorded of this load";
+  duration<> time{};
+  const demand d = load_of(q, time);
+  const bool streams = q.word("load").rfind("memory", 0) == 0;
+  if (q.on.device.architecture != chip_architecture::hopper) {
+    p.note = "the library has the energies of a Hopper board alone";
+    return p;
+  }
+  if (!(time.value() > 0.0) || (streams && !(d.dram.total().value() > 0.0))) {
+    p.note = "the recording states no bytes of this load";
+    return p;
+  }
+  double clock = 1.0;
+  const energy_estimate e = energy_of(costs_under_cap(q, d, clock), d, time);
+  p.value = as_power ? e.mean_power.value() : e.total.value();
+  p.by = "energy_of, hopper_board_costs";
   return p;
 }
 
+prediction predict_energy(const question& q) {
+  return predict_board(q, false);
+}
+
 prediction predict_power(const question& q) {
-  prediction p = named(q);
-  p.note = cat("no law of power is calibrated; the data sheet allows ",
-               amount(q.on.device.tdp.value(), "W"));
-  return p;
+  return predict_board(q, true);
 }
 
 prediction predict_clock(const question& q) {
   prediction p = named(q);
-  p.value = q.on.described.sm_clock_hz;
-  p.by = "the highest clock of the device";
   if (!q.word("method").empty()) p.shape += cat(", ", q.word("method"));
-  if (p.value == 0.0) p.note = "the driver states no clock";
+  duration<> time{};
+  const demand d = load_of(q, time);
+  if (q.on.device.architecture != chip_architecture::hopper) {
+    p.note = "the library has the energies of a Hopper board alone";
+    return p;
+  }
+  if (q.word("method") != "counted" && d.matrix_flop.value() > 0.0) {
+    p.note = "a driver's reading is not the clock of the SMs under a power cap";
+    return p;
+  }
+  double share = 1.0;
+  costs_under_cap(q, d, share);
+  p.value = share * q.on.device.vector.clock.value();
+  p.by = "clock_under_cap, hopper_board_costs";
   return p;
 }
 

@@ -265,7 +265,7 @@ picture ratio_picture(const std::string& device, const std::vector<seen>& points
 std::vector<picture> recording_pictures(const std::vector<compared_recording>& all) {
   seen_by_device devices;
   for (const compared_recording& r : all) {
-    for (std::size_t i = 0; i < r.rows.size(); ++i) {
+    for (std::size_t i = 0; i < r.recording.points.size(); ++i) {
       devices[r.rows[i].device].push_back({&r.recording, &r.recording.points[i], &r.rows[i]});
     }
   }

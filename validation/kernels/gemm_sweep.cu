@@ -3,7 +3,9 @@
 // Measures: the time of y = x w^T for M = 1 .. 8192 tokens over the layers of well-known models, in
 //   bf16 and fp8. Cold: weights, activations and results rotate through buffers that exceed five
 //   L2s in all (weight_copies says how many). Warm: one buffer, measured only where it is below
-//   four L2s; a model has to predict the share of it that stays in the L2.
+//   four L2s; a model has to predict the share of it that stays in the L2. verify_time: the layers
+//   of Llama 3.1 8B and its LM head at 1 to 17 rows, as a verification of drafts runs them; no fit
+//   of a profile sees these shapes.
 // How: cuBLASLt with the first algorithm of its heuristic, sums in fp32 (fp8 without fast
 //   accumulation), a chain of launches in a CUDA graph, so that no CPU time is in the measurement.
 //   Row counts ascend, and all layers and formats of one row count follow each other: large GEMMs
@@ -16,6 +18,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -37,6 +40,10 @@ constexpr layer layers[] = {{11008, 2048}, {8192, 8192}, {28672, 8192}, {8192, 2
                             {10240, 8192}, {4096, 4096}, {14336, 4096}};
 constexpr int tokens[] = {1,   2,   3,   4,   8,    16,   17,   32,   64,
                           100, 128, 256, 512, 1000, 1024, 2048, 4096, 8192};
+// Llama-3.1 8B: fused QKV, output, gate and up together, down, LM head.
+constexpr layer verified_layers[] = {
+    {6144, 4096}, {4096, 4096}, {28672, 4096}, {4096, 14336}, {128256, 4096}};
+constexpr int verified_tokens[] = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17};
 constexpr layer reduced_layers[] = {{80, 48}, {32, 144}};
 constexpr int reduced_tokens[] = {1, 3, 17};
 
@@ -155,8 +162,9 @@ struct swept_layer {
 };
 
 template <class T>
-void measure_product(const pv::session& s, pv::recording& r, const char* format, arena<T>& on,
-                     swept_layer<T>& through, int tokens_now) {
+void measure_product(const pv::session& s, pv::recording& r, const char* quantity,
+                     const char* format, arena<T>& on, swept_layer<T>& through, int tokens_now) {
+  const bool sweeps = std::string_view(quantity) == "gemm_time";
   const auto m = static_cast<std::size_t>(tokens_now);
   const std::size_t n = through.n, k = through.k, weights = through.weights;
   if (m * k > on.x.size() || m * n > on.y.size()) {
@@ -180,12 +188,12 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
     return (std::min)(through.copies, (std::max)(std::size_t{1}, in / each));
   };
   for (const bool warm : {false, true}) {
-    if (warm && weights * sizeof(T) > 4 * s.l2_bytes()) continue;
+    if (warm && (!sweeps || weights * sizeof(T) > 4 * s.l2_bytes())) continue;
     const rotation turns = warm ? rotation{1, 1, 1}
                                 : rotation{fits(on.x.size(), apart(m * k)), through.copies,
                                            fits(on.y.size(), apart(m * n))};
     const pv::repetitions samples = time_product(s, product, on, m, through.of, turns);
-    r.add({"gemm_time",
+    r.add({quantity,
            "s",
            {{"m", tokens_now},
             {"n", through.of.n},
@@ -206,9 +214,13 @@ void measure_product(const pv::session& s, pv::recording& r, const char* format,
 template <class T>
 class format_sweep {
  public:
-  format_sweep(const pv::session& s, pv::recording& r, const char* format,
+  format_sweep(const pv::session& s, pv::recording& r, const char* quantity, const char* format,
                std::span<const layer> shapes, int most_rows, double share)
-      : s_(s), r_(r), format_(format), on_(make_arena(s, shapes, most_rows, share)) {
+      : s_(s),
+        r_(r),
+        quantity_(quantity),
+        format_(format),
+        on_(make_arena(s, shapes, most_rows, share)) {
     for (const layer& of : shapes) {
       swept_layer<T> swept(s, on_, of);
       if (swept.copies < 2) {
@@ -224,9 +236,9 @@ class format_sweep {
   /// Each product is a part of its own: what fails costs that one.
   void measure(int rows) {
     for (swept_layer<T>& of : layers_) {
-      r_.part(std::string(format_) + ", " + std::to_string(rows) + " x " + std::to_string(of.n) +
-                  " x " + std::to_string(of.k),
-              [&] { measure_product(s_, r_, format_, on_, of, rows); });
+      r_.part(std::string(quantity_) + ", " + format_ + ", " + std::to_string(rows) + " x " +
+                  std::to_string(of.n) + " x " + std::to_string(of.k),
+              [&] { measure_product(s_, r_, quantity_, format_, on_, of, rows); });
     }
   }
 
@@ -249,6 +261,7 @@ class format_sweep {
 
   const pv::session& s_;
   pv::recording& r_;
+  const char* quantity_;
   const char* format_;
   arena<T> on_;
   std::vector<swept_layer<T>> layers_;
@@ -259,13 +272,22 @@ void measure(const pv::session& s, pv::recording& r) {
       s.reduced ? std::span<const layer>(reduced_layers) : std::span<const layer>(layers);
   const std::span<const int> rows =
       s.reduced ? std::span<const int>(reduced_tokens) : std::span<const int>(tokens);
+  r.part("verify_time", [&] {
+    const auto drafts = s.reduced ? rows : std::span<const int>(verified_tokens);
+    format_sweep<__nv_bfloat16> verified(
+        s, r, "verify_time", "bf16", s.reduced ? shapes : std::span<const layer>(verified_layers),
+        drafts.back(), 1.0);
+    for (const int rows_now : drafts) verified.measure(rows_now);
+  });
   std::optional<format_sweep<__nv_bfloat16>> bf16;
   std::optional<format_sweep<__nv_fp8_e4m3>> fp8;
   const bool has_fp8 = s.architecture() >= 89;
   // Half of the memory for bf16, and all that it leaves for fp8.
-  r.part("bf16", [&] { bf16.emplace(s, r, "bf16", shapes, rows.back(), has_fp8 ? 0.5 : 1.0); });
+  r.part("bf16", [&] {
+    bf16.emplace(s, r, "gemm_time", "bf16", shapes, rows.back(), has_fp8 ? 0.5 : 1.0);
+  });
   if (has_fp8) {
-    r.part("fp8", [&] { fp8.emplace(s, r, "fp8", shapes, rows.back(), 1.0); });
+    r.part("fp8", [&] { fp8.emplace(s, r, "gemm_time", "fp8", shapes, rows.back(), 1.0); });
   } else {
     r.skip("fp8", "this GPU has no fp8 tensor cores");
   }

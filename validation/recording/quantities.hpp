@@ -33,6 +33,7 @@ inline constexpr std::array quantity_rules{
                   "flop_per_byte flop bytes_read bytes_written"},
     quantity_rule{"gemm_sweep", "gemm_time", "s", "format library cache=cold|warm",
                   "m n k weight_copies flop bytes_read bytes_written"},
+    quantity_rule{"gemm_sweep", "verify_time", "s", "format", "m n k"},
     quantity_rule{"littles_law", "bytes_in_flight_time", "s", "", "bytes_read", "",
                   "bytes_in_flight blocks_per_sm threads_per_block loads_per_thread load_bytes",
                   "chains threads"},

@@ -9,6 +9,7 @@
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/engine/engine.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
+#include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/operators/demand.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/named.hpp>
@@ -58,17 +59,6 @@ constexpr basic_call_conditions<T> replay_conditions(const T& weight_copies) {
 }
 
 namespace detail {
-
-/// Share of a working set that L2 still has from the previous run: 1 / (1 + (bytes / capacity)^8),
-/// a smooth step at `capacity`. It is near 1 for small sets, and near (capacity / bytes)^8 for
-/// large ones. Test: 1/2 at bytes = capacity.
-template <Scalar T>
-constexpr T l2_resident_share(const bytes<T>& working_set, const bytes<T>& capacity) {
-  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", capacity)));
-  const T x2 = x * x;
-  const T x4 = x2 * x2;
-  return 1.0 / (1.0 + x4 * x4);
-}
 
 /// 1 if the count x is above 0, else 0.
 template <Scalar T>

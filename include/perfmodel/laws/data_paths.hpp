@@ -5,6 +5,7 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>
 
 namespace perfmodel::inline v0_3 {
@@ -67,6 +68,74 @@ constexpr T persistent_hits(const bytes<T>& hot, const bytes<T>& set_aside,
   const T fits = scalar_min(
       T(detail::not_negative("set_aside", set_aside) / detail::positive("hot", hot)), T(1.0));
   return named("hits", fits * detail::fraction("hit_ratio", hit_ratio));
+}
+
+/// Share of a working set that a cache still has where it is read again and again:
+/// 1 / (1 + (bytes / capacity)^8), a smooth step at `capacity`. It is near 1 for small sets, and
+/// near (capacity / bytes)^8 for large ones. Source: form chosen for the L2 curves of
+/// te42kyfo/gpu-benches. Test: 1/2 at bytes = capacity.
+template <Scalar T>
+constexpr T l2_resident_share(const bytes<T>& working_set, const bytes<T>& capacity) {
+  const T x = named("L2 filled", T(working_set / detail::positive("l2.capacity", capacity)));
+  const T x2 = x * x;
+  const T x4 = x2 * x2;
+  return 1.0 / (1.0 + x4 * x4);
+}
+
+/// Latency of one load of a dependent chain, and the level that serves four loads in five
+/// ("between" if none does). 0 where a level that serves loads states no latency.
+template <Scalar T = double>
+struct basic_chased_load {
+  duration<T> latency{};
+  const char* level = "between";
+};
+using chased_load = basic_chased_load<>;
+
+/// A chain of dependent loads that one SM walks again and again through `working_set` bytes:
+/// latency = sum over levels of share x latency. An L1 (`through_l1`) caches a set up to its
+/// capacity and nothing of a larger one: 1 / (1 + (bytes / capacity)^64). The L2 caches
+/// l2_resident_share, first the SM's own partition where the accelerator has several.
+/// Sources: te42kyfo/gpu-benches for the L2; validation/recordings/h200_sxm_2/pointer_chase.json:
+/// the L1 takes 32.0 cycles from 4 to 192 KiB.
+/// Leaves out: TLBs. Errors: working_set below 0; a capacity or sms not stated.
+/// Test: recordings of two H200 and an H100; published chases of five GPUs.
+template <Scalar T>
+constexpr basic_chased_load<T> chase(const basic_accelerator<T>& a, const bytes<T>& working_set,
+                                     bool through_l1 = true) {
+  detail::not_negative("working_set", working_set);
+  const bool divided = a.far_l2_latency.is_stated();
+  const auto& l2 = a.l2.capacity.quantity();
+  T l1{};
+  if (through_l1) {
+    const bytes<T> own = a.shared.capacity.quantity() / detail::count("sms", a.sms.value());
+    T x = scalar_min(T(working_set / detail::positive("shared.capacity", own)), T(1e4));
+    for (int i = 0; i < 6; ++i) x = x * x;
+    l1 = 1.0 / (1.0 + x);
+  }
+  const T nearest =
+      l2_resident_share(working_set, divided ? bytes<T>(l2 / l2_partitions_of(a)) : l2);
+  const struct {
+    const char* name;
+    T cached;  ///< share of the set in this level and those before it
+    const fact<duration<T>>& latency;
+  } levels[] = {{"L1", l1, a.shared.latency},
+                {"L2", scalar_max(l1, nearest), a.l2.latency},
+                {"far L2",
+                 divided ? scalar_max(scalar_max(l1, nearest), l2_resident_share(working_set, l2))
+                         : scalar_max(l1, nearest),
+                 a.far_l2_latency},
+                {"DRAM", T(1.0), a.dram.latency}};
+  basic_chased_load<T> out;
+  T served{};
+  for (const auto& at : levels) {
+    const T share = at.cached - served;
+    served = at.cached;
+    if (lower(share) >= 0.8) out.level = at.name;
+    if (!(upper(share) > 1e-3)) continue;
+    if (!at.latency.is_stated()) return {{}, out.level};
+    out.latency = out.latency + share * at.latency.quantity();
+  }
+  return out;
 }
 
 /// Time to move D bytes with a share h of hits in a faster level: D (h / quick + (1 - h) / slow).
@@ -196,6 +265,15 @@ constexpr duration<T> special_function_time(const basic_accelerator<T>& a,
                detail::not_negative("n", n) /
                    (per_clock * detail::positive("vector.clock", a.vector.clock.quantity())));
 }
+
+/// Share of a host link's bandwidth that transfers reach: 55.4 of 63 GB/s to an H200.
+/// Sources: stas00/ml-engineering, network/README.md (nvbandwidth on 8 H200); transfer.json of this
+/// project's H200.
+inline constexpr double host_link_share = 0.88;
+
+/// Latency of a transfer of pinned memory over PCIe 5: 1.9 us from an H200, 2.4 us to it.
+/// Source: validation/recordings/h200_sxm/transfer.json of this project, transfers of 4 KiB.
+inline constexpr duration<> pcie_copy_latency = 2.1 * us;
 
 /// Time of a transfer between host and device: latency + D / link. From pageable memory the driver
 /// first moves data to a pinned buffer; both times add up where they do not overlap.

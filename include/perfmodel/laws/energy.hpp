@@ -46,6 +46,16 @@ constexpr basic_energy_costs<T> stated_energy_costs(const basic_accelerator<T>& 
   return c;
 }
 
+/// Energy costs of an H200 board at 1.98 GHz: what a power cap sees, L2, SMs and regulators
+/// included. `matrix` is of bf16; an 8-bit FLOP costs half (assumed).
+/// Source: validation/recordings/h200_sxm/energy.json of this project: 126.5 W idle; a stream of
+/// 3.84 TB/s 528 W; fp32 FMA 416 W at 60.1 TFLOP/s; bf16 GEMMs 692 W at 673 TFLOP/s, so 0.80
+/// pJ/FLOP at 1.40 GHz, which voltage in proportion to the clock makes 1.60 at 1.98 GHz.
+inline constexpr energy_costs hopper_board_costs{.matrix = 1.60 * pJ_per_flop,
+                                                 .vector = 4.8 * pJ_per_flop,
+                                                 .dram = 104.7 * pJ_per_byte,
+                                                 .idle = 126.5 * watt};
+
 /// Energy of one demand by its parts.
 template <Scalar T = double>
 struct basic_energy_estimate {

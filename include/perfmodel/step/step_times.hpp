@@ -5,6 +5,7 @@
 #include <concepts>
 #include <optional>
 #include <perfmodel/core/memo.hpp>
+#include <perfmodel/laws/data_paths.hpp>
 #include <perfmodel/laws/execution.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/step/communication.hpp>
@@ -145,10 +146,6 @@ constexpr duration<T> host_link_time(const basic_deployment<T>& d, const bytes<T
                host_weight_share(d) * weights /
                    positive("device.host.bandwidth", d.device.host.bandwidth.quantity()));
 }
-/// Share of a host link's bandwidth that transfers reach: 55.4 of 63 GB/s to an H200.
-/// Source: stas00/ml-engineering, network/README.md (nvbandwidth on 8 H200).
-inline constexpr double host_link_share = 0.88;
-
 /// Kernels that a step without CUDA graphs launches on a rank: operators, element-wise kernels, and
 /// collectives. A residual addition is part of a norm. A feed-forward is two GEMMs. Routed experts
 /// are six kernels: choice, sorting, two GEMMs, activation, sum.

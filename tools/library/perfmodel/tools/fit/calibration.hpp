@@ -17,7 +17,8 @@ template <std::size_t N>
 struct fit_result {
   std::array<double, N> value{}, standard_error{};
   std::array<bool, N> at_bound{};
-  Eigen::MatrixXd covariance{};  ///< N x N
+  std::array<bool, N> from_prior{};  ///< not identified by the rows, see fit_from_prior
+  Eigen::MatrixXd covariance{};      ///< N x N
   std::vector<double> residual;
   double cost = 0;
   double log_sigma = 0;
@@ -33,6 +34,14 @@ inline void check_measured(std::span<const double> measured, std::size_t paramet
                    std::to_string(parameters) + " parameters; at least " +
                    std::to_string(parameters + 1) + " are needed");
   }
+}
+
+/// Refuses measurements 100 times away from the first predictions.
+inline void check_unit(const std::vector<double>& residual) {
+  const double centre = quantile(residual, 0.5);
+  if (std::abs(centre) <= std::log(100.0)) return;
+  unidentifiable("measurements are typically " + number_text(std::exp(centre)) +
+                 " times the first prediction; is the unit of the column right?");
 }
 
 /// Checks the limits of the parameters and the options of the fit.
@@ -143,11 +152,7 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
   detail::check_measured(measured, N);
   detail::check_fit(parameters, options);
   detail::log_ratio_search<N, Predict> search(parameters, measured, predict, options);
-  const double centre = detail::quantile(search.residual, 0.5);
-  if (std::abs(centre) > std::log(100.0)) {
-    detail::unidentifiable("measurements are typically " + detail::number_text(std::exp(centre)) +
-                           " times the first prediction; is the unit of the column right?");
-  }
+  detail::check_unit(search.residual);
   search.descend();
 
   fit_result<N> out;
@@ -166,6 +171,114 @@ fit_result<N> fit_log_ratios(const std::array<fitted_parameter, N>& parameters,
     out.standard_error.fill(detail::infinity);
     out.covariance.setConstant(static_cast<int>(N), static_cast<int>(N), detail::infinity);
   }
+  return out;
+}
+
+namespace detail {
+
+/// The free parameter that the rows identify least, and N where they identify all: one that no row
+/// depends on, one that they cannot tell from others, or one with a standard error above
+/// `largest_error` of its range. `error`: standard errors over the range, where all are identified.
+template <std::size_t N>
+std::size_t least_identified(const Eigen::MatrixXd& normal, std::span<const double> residual,
+                             const std::array<bool, N>& from_prior, const fit_options& options,
+                             std::array<double, N>& error) {
+  std::vector<std::size_t> free;
+  for (std::size_t j = 0; j < N; ++j) {
+    const auto i = static_cast<Eigen::Index>(j);
+    if (from_prior[j]) continue;
+    if (!(normal(i, i) > 1e-12 * static_cast<double>(residual.size()))) return j;
+    free.push_back(j);
+  }
+  const auto n = static_cast<Eigen::Index>(free.size());
+  Eigen::MatrixXd correlation(n, n);
+  const auto at = [&free](Eigen::Index i) {
+    return static_cast<Eigen::Index>(free[static_cast<std::size_t>(i)]);
+  };
+  for (Eigen::Index i = 0; i < n; ++i) {
+    for (Eigen::Index j = 0; j < n; ++j) {
+      correlation(i, j) =
+          normal(at(i), at(j)) / std::sqrt(normal(at(i), at(i)) * normal(at(j), at(j)));
+    }
+  }
+  const Eigen::SelfAdjointEigenSolver<Eigen::MatrixXd> modes(correlation);
+  Eigen::Index worst = 0;
+  if (!(modes.eigenvalues()[0] * options.largest_condition > modes.eigenvalues()[n - 1])) {
+    modes.eigenvectors().col(0).cwiseAbs().maxCoeff(&worst);
+    return free[static_cast<std::size_t>(worst)];
+  }
+  double weighted = 0;
+  for (const double r : residual) weighted += huber_weight(r, options.huber) * r * r;
+  const std::size_t rows = residual.size();
+  const auto freedom = static_cast<double>(rows > free.size() ? rows - free.size() : 1);
+  const Eigen::MatrixXd inverse = correlation.inverse();
+  for (Eigen::Index i = 0; i < n; ++i) {
+    error[free[static_cast<std::size_t>(i)]] =
+        std::sqrt(weighted / freedom * inverse(i, i) / normal(at(i), at(i)));
+    if (error[free[static_cast<std::size_t>(i)]] > error[free[static_cast<std::size_t>(worst)]])
+      worst = i;
+  }
+  const std::size_t open = free[static_cast<std::size_t>(worst)];
+  // Two rows a parameter at least: a fit through every row would predict no other.
+  return error[open] > options.largest_error || rows < 2 * free.size() ? open : N;
+}
+
+}  // namespace detail
+
+/// Fits the parameters that the rows identify; each other one keeps its `prior` value and is marked
+/// in `from_prior`. Starting with all free, the least identified parameter is set to its prior and
+/// the rest fitted again, until the rows identify all that are free. `largest_error` of the options
+/// is the largest standard error over the range between the limits.
+/// *Leaves out:* the prior's own uncertainty; the order of elimination is not searched.
+/// *Errors:* as fit_log_ratios, but none for too few or too similar rows.
+/// *Test:* rows of one regime leave the others at their prior; recordings of an H200, any part.
+template <std::size_t N, class Predict>
+fit_result<N> fit_from_prior(std::array<fitted_parameter, N> parameters,
+                             const std::array<double, N>& prior, std::span<const double> measured,
+                             Predict&& predict, const fit_options& options = {}) {
+  for (std::size_t i = 0; i < measured.size(); ++i)
+    detail::check_time("measurement", measured[i], i);
+  detail::check_fit(parameters, options);
+  fit_result<N> out;
+  out.standard_error.fill(0.0);
+  const auto mixed = [&](std::array<dual<N>, N> p, std::size_t row) {
+    for (std::size_t j = 0; j < N; ++j) {
+      if (out.from_prior[j]) p[j] = dual<N>(prior[j]);
+    }
+    return predict(p, row);
+  };
+  if (measured.empty()) out.from_prior.fill(true);
+  out.value = prior;
+  while (std::find(out.from_prior.begin(), out.from_prior.end(), false) != out.from_prior.end()) {
+    detail::log_ratio_search<N, decltype(mixed)> search(parameters, measured, mixed, options);
+    detail::check_unit(search.residual);
+    search.descend();
+    std::array<double, N> error{};
+    const std::size_t open =
+        detail::least_identified<N>(search.normal, search.residual, out.from_prior, options, error);
+    if (open < N) {
+      out.from_prior[open] = true;
+      continue;
+    }
+    out.residual = search.residual;
+    out.cost = search.cost;
+    for (std::size_t i = 0; i < N; ++i) {
+      const int j = static_cast<int>(i);
+      if (out.from_prior[i]) continue;
+      out.value[i] = parameters[i].lower + search.scale[j] * search.x[j];
+      out.standard_error[i] = error[i] * search.scale[j];
+      out.at_bound[i] = search.x[j] <= 0.0 || search.x[j] >= 1.0;
+    }
+    out.log_sigma = log_sigma_of(out.residual);
+    return out;
+  }
+  std::array<dual<N>, N> all;
+  for (std::size_t j = 0; j < N; ++j) all[j] = dual<N>(prior[j]);
+  for (std::size_t i = 0; i < measured.size(); ++i) {
+    out.residual.push_back(detail::log_ratio(measured[i], predict(all, i).value(), i));
+    out.cost += detail::huber_loss(out.residual[i], options.huber);
+  }
+  out.log_sigma = log_sigma_of(out.residual);
   return out;
 }
 

@@ -5,8 +5,8 @@
 #include <map>
 #include <stdexcept>
 
+#include <compare/report.hpp>
 #include "published.hpp"
-#include "report.hpp"
 
 namespace perfmodel::validation {
 

@@ -8,8 +8,8 @@
 
 #include <perfmodel/hardware/accelerator.hpp>
 
-#include "comparison.hpp"
-#include "picture.hpp"
+#include <compare/comparison.hpp>
+#include <compare/picture.hpp>
 
 namespace perfmodel::validation {
 

@@ -5,7 +5,6 @@
 #include <perfmodel/laws/littles_law.hpp>
 
 #include <fit/tables.hpp>
-#include "chase.hpp"
 #include "published.hpp"
 
 namespace perfmodel::validation {
@@ -30,7 +29,7 @@ std::vector<comparison> chases(const std::string& folder) {
     // AMD's shared memory is no cache, and how large its vector L1 is the catalogue does not say.
     if (a->vendor.view() == "AMD" && c.size <= a->shared.capacity.value() / a->sms.value())
       continue;
-    const chased_load load = chase(*a, c.size, a->vendor.view() != "AMD");
+    const chased_load load = chase(*a, c.size * byte, a->vendor.view() != "AMD");
     c.regime = load.level;
     c.unit = "s";
     c.measured = r.seconds("latency_ns", 1e-9);
@@ -119,7 +118,7 @@ std::vector<panel> panels_of(const std::vector<comparison>& rows, Y y_of) {
 }  // namespace
 
 void read_again(comparison& c, const accelerator& a) {
-  const double kept = perfmodel::detail::l2_resident_share(c.size * byte, a.l2.capacity.quantity());
+  const double kept = l2_resident_share(c.size * byte, a.l2.capacity.quantity());
   c.regime = kept >= 0.9 ? "L2" : kept >= 0.1 ? "between" : "DRAM";
   c.unit = "s";
   c.predicted = c.size * (kept / a.l2.bandwidth.value() +
