@@ -39,7 +39,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (libraries.four_bit != nullptr) c.four_bit_moe_kernels = *libraries.four_bit;
   if (catalog::is_measured_amd(a)) {
     c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
-    catalog::set_layer_times_on_amd(c.engine, a, e);
+    catalog::set_engine_on_amd(c.engine, a, e);
     // A compute unit issues 64 lanes a clock, an SM 128; assumed.
     c.engine.dequantisation_cycles *= 2.0;
   }

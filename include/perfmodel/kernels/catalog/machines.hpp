@@ -75,11 +75,13 @@ inline constexpr machine_profile
 /// (int4) instructions a weight in all (validation/kernels/weight_only.cu).
 inline constexpr double dequantisation_cycles_per_weight = 0.02885;
 
-/// Decode steps between the transfer of a KV cache and the first token, of all engines. It minimises
-/// the errors of TTFT over 121 rows of TensorRT-LLM's pools in five groups (DeepSeek-R1 and gpt-oss;
-/// GB200, B200, H200), on a grid of 0 to 16 steps. Without any one group the same value is found;
-/// the median error is then 18 to 44 % (0 steps: 21 to 62 %). SGLang's and vLLM's pools are assumed
-/// to be alike. Source: InferenceX and ai-dynamo/aiconfigurator 095f58a5, disaggregated rows.
+/// Decode steps between the transfer of a KV cache and the first token, of all engines. It
+/// minimises the errors of TTFT over 121 rows of TensorRT-LLM's pools in five groups (DeepSeek-R1,
+/// gpt-oss; GB200, B200, H200), on a grid of 0, 3, 6, 9, 12, 16 steps. Without any one group the
+/// same value is found; the median error is then 18 to 44 % (0 steps: 21 to 62 %). 20 steps leave
+/// 28 % in the mean of the groups' medians, 16 30 %. SGLang's and vLLM's pools are assumed to be
+/// alike.
+/// Source: InferenceX and ai-dynamo/aiconfigurator 095f58a5, disaggregated rows.
 inline constexpr double pool_iterations_of_engines = 16.0;
 
 /// TensorRT-LLM 1.0 and 1.3, over A100, H100, H200, B200 and L40S: fp8, fp8 with block scales,
@@ -117,11 +119,12 @@ inline constexpr engine_profile engine_vllm{
     .run_start = 45.05 * ms,         // 4.2
     .log_sigma = 0.104, .from = &sources::aic_gemm_and_services};
 // clang-format on
-/// vLLM's GEMMs; 268 services of SGLang on A100, H100, H200 and B200: DeepSeek-R1, Qwen3-235B,
+/// vLLM's GEMMs; 268 loads of SGLang on A100, H100, H200 and B200: DeepSeek-R1, Qwen3-235B,
 /// Qwen3.5-397B, gpt-oss-120b, Llama 3.1 70B and Qwen3-8B.
-/// Its time grows with the layers: 22 us each, 25 us more with routed experts. One time per step for
-/// all models (2.97 ms) errs by 17 % in the mean over 13 groups of services, this by 12.0 %, and by
-/// 12.7 % with the group's model left out; the values stay within 22 to 30 and 15 to 25 us.
+/// Its time grows with the layers: 22 us each, 25 us more with routed experts. One time per step
+/// for all models (2.97 ms) errs by 16 % in the mean over 13 groups of services; this by 12.0 %, by
+/// 12.7 % with the group's model left out, where the values stay within 22 to 30 and 15 to 25 us.
+/// The grid: 10 to 38 us, 0 to 40 us, 0 to 15 us per sequence; mean |ln| error, groups alike.
 /// run_start lies between InferenceX (855 ms) and sgl-cookbook's warm servers (0).
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;

@@ -49,6 +49,7 @@ inline constexpr expert_libraries
 /// L40S's attention.
 /// log_sigma is set by blind tests, each with a group of shapes left out of the fit: an n, a k or a
 /// third of the m (GEMMs); head counts, batches or lengths (attention); a model's shape (experts).
+/// Dequantised experts have no fit of their own: theirs cover the published rows of int4 and MXFP4.
 /// Its 80 % interval covers 84 to 89 % of the held-out rows. Errors there are 1.2 to 1.5 times
 /// those in sample.
 /// Table: docs/validation/coverage.md. Test: tests/property/coverage_measured.cpp.
@@ -65,15 +66,15 @@ inline constexpr measured_machine
     measured_a100{&profile_a100_sxm_80gb, &attention_a100_sxm, &untuned_on_a100,
                   {0.10, 0.0, 0.0, 0.0, 0.155, 0.155}, {0.086, 0.0, 0.066, 0.0},     {0.15}},
     measured_h100{&profile_h100_sxm, &attention_h100_sxm, &triton_and_cutlass,
-                  {0.078, 0.086, 0.093},               {0.079, 0.094, 0.081, 0.080}, {0.135, 0.0, 0.052, 0.096}},
+                  {0.078, 0.086, 0.093},               {0.079, 0.094, 0.081, 0.080}, {0.135, 0.30, 0.052, 0.096}},
     measured_h200{&profile_h200_sxm, &attention_h200_sxm, &triton_and_cutlass,
-                  {0.086, 0.086, 0.118},               {0.088, 0.082, 0.071, 0.085}, {0.15, 0.0, 0.070, 0.112}},
+                  {0.086, 0.086, 0.118},               {0.088, 0.082, 0.071, 0.085}, {0.15, 0.30, 0.070, 0.112}},
     measured_b200{&profile_b200_sxm, &attention_b200_sxm, &trtllm_on_b200,
                   {0.118, 0.13, 0.082, 0.133},         {0.114, 0.100, 0.103, 0.090}, {0.11, 0.0, 0.14, 0.105}},
     measured_l40s{&profile_l40s, &attention_l40s, &triton_and_cutlass,
                   {0.160, 0.150, 0.220},               {0.071, 0.097, 0.112, 0.103}, {}},
     measured_rtx_pro_6000{&profile_rtx_pro_6000, &attention_rtx_pro_6000, &cutlass_on_rtx,
-                  {0.105},                             {},                           {0.20, 0.0, 0.22, 0.22}},
+                  {0.105},                             {},                           {0.20, 0.45, 0.22, 0.22}},
     measured_mi300x{&profile_mi300x, &attention_mi300x, &aiter_on_cdna3,
                   {0.0, 0.0, 0.16},                    {},                           {0.062, 0.0, 0.225}},
     measured_mi355x{&profile_mi355x, &attention_mi355x, &aiter_on_cdna4,
