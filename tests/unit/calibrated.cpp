@@ -507,13 +507,29 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
   const auto door = [](const auto& x) { require_valid(x); };
   perfmodel_test::refuses_each_field(plain, door,
                                      {"matrix_floor", "tile_fill", "split_cost", "power_slowdown"});
-  perfmodel_test::refuses_each_field(
-      pm::catalog::engine_vllm, door,
-      {"tensor_scale_floor", "quantise_floor", "quantise_bytes", "quantise_row_cycles",
-       "single_row_time", "low_precision_step", "four_bit_step", "untuned_four_bit_step",
-       "dequantisation_floor", "dequantisation_cycles", "tensor_scale_share", "quantise_share",
-       "step_cpu_time", "sequence_cpu_time", "rank_wait", "request_cpu_time", "request_iterations",
-       "run_start", "log_sigma"});
+  perfmodel_test::refuses_each_field(pm::catalog::engine_vllm, door,
+                                     {"tensor_scale_floor",
+                                      "quantise_floor",
+                                      "quantise_bytes",
+                                      "quantise_row_cycles",
+                                      "single_row_time",
+                                      "low_precision_step",
+                                      "four_bit_step",
+                                      "untuned_four_bit_step",
+                                      "dequantisation_floor",
+                                      "dequantisation_cycles",
+                                      "tensor_scale_share",
+                                      "quantise_share",
+                                      "step_cpu_time",
+                                      "sequence_cpu_time",
+                                      "layer_time",
+                                      "expert_layer_time",
+                                      "rank_wait",
+                                      "request_cpu_time",
+                                      "request_iterations",
+                                      "pool_iterations",
+                                      "run_start",
+                                      "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(
         refusal([&] { pm::replay_conditions(copies); }).starts_with("PM-E010: weight_copies is "));

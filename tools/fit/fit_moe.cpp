@@ -164,6 +164,10 @@ int run(const std::string& folder, bool) {
     if (x.fitted) libraries[x.kind()].push_back(x);
   }
 
+  for (const auto& x : published::workstation_moe_rows(folder)) {
+    libraries[x.kernels->name.c_str()].push_back(x);
+  }
+
   scores of_all;
   for (const auto& [name, rows] : libraries) {
     published::with_expert_model(*rows.front().kernels,

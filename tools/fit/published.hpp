@@ -170,4 +170,41 @@ inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = f
   return out;
 }
 
+/// Balanced experts of vLLM 0.24 on RTX PRO 6000, by CUTLASS in bf16, fp8 and NVFP4. Rows with 512
+/// experts or a hidden size of 2,688 have no gate.
+inline std::vector<moe_row> workstation_moe_rows(const std::string& folder) {
+  namespace cat = pm::catalog;
+  std::vector<moe_row> out;
+  for (const auto& r : rows_of(folder, "aic_moe_new_public.csv")) {
+    const std::string& dtype = r.text("dtype");
+    const pm::moe_kernels* kernels = dtype == "bfloat16" ? &cat::cutlass_bf16_experts_rtx_pro_6000
+                                     : dtype == "fp8"    ? &cat::cutlass_fp8_experts_rtx_pro_6000
+                                     : dtype == "nvfp4"  ? &cat::cutlass_nvfp4_experts_rtx_pro_6000
+                                                         : nullptr;
+    const bool gated = r.count("num_experts") != 512.0 && r.count("hidden_size") != 2688.0;
+    if (kernels == nullptr || !gated || r.text("gpu") != "rtx_pro_6000_server" ||
+        r.text("distribution") != "balanced")
+      continue;
+    const pm::number_format format = dtype == "nvfp4" ? pm::fp4 : format_of(dtype);
+    out.push_back({.gpu = "rtx_pro_6000",
+                   .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
+                                        r.text("num_experts")),
+                   .workload = {.tokens = r.count("num_tokens"),
+                                .hidden = r.count("hidden_size"),
+                                .intermediate = r.count("inter_size"),
+                                .experts = r.count("num_experts"),
+                                .top_k = r.count("topk"),
+                                .tensor_parallel = r.count("tp"),
+                                .expert_parallel = r.count("ep"),
+                                .format = format,
+                                .weights = format},
+                   .device = &cat::rtx_pro_6000,
+                   .kernels = kernels,
+                   .seconds = r.seconds(),
+                   .routing = pm::expert_routing::balanced,
+                   .fitted = true});
+  }
+  return out;
+}
+
 }  // namespace published

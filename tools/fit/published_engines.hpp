@@ -84,15 +84,15 @@ enum class engine_number {
   quantise_share,
   step_cpu_time,
   sequence_cpu_time,
-  rank_wait
+  rank_wait,
+  expert_layer_time
 };
 
 constexpr pm::fitted_parameter fitted(engine_number n) {
-  constexpr pm::fitted_parameter all[] = {{"tensor_scale_share", 0.5, 0.0, 2.0},
-                                          {"quantise_share", 0.5, 0.0, 2.0},
-                                          {"step_cpu_time [us]", 300.0, 0.0, 10000.0},
-                                          {"sequence_cpu_time [us]", 10.0, 0.0, 100.0},
-                                          {"rank_wait [us]", 3.0, 0.0, 30.0}};
+  constexpr pm::fitted_parameter all[] = {
+      {"tensor_scale_share", 0.5, 0.0, 2.0},       {"quantise_share", 0.5, 0.0, 2.0},
+      {"step_cpu_time [us]", 300.0, 0.0, 10000.0}, {"sequence_cpu_time [us]", 10.0, 0.0, 100.0},
+      {"rank_wait [us]", 3.0, 0.0, 30.0},          {"expert_layer_time [us]", 20.0, 0.0, 500.0}};
   return all[static_cast<std::size_t>(n)];
 }
 
@@ -104,6 +104,7 @@ constexpr void set(pm::basic_engine_profile<T>& e, engine_number n, const T& val
     case engine_number::step_cpu_time: e.step_cpu_time = value * pm::us; break;
     case engine_number::sequence_cpu_time: e.sequence_cpu_time = value * pm::us; break;
     case engine_number::rank_wait: e.rank_wait = value * pm::us; break;
+    case engine_number::expert_layer_time: e.expert_layer_time = value * pm::us; break;
   }
 }
 
@@ -126,7 +127,7 @@ struct engine_model {
 };
 using enum engine_number;
 using vllm_model = engine_model<step_cpu_time>;
-using sglang_model = engine_model<step_cpu_time, sequence_cpu_time>;
+using sglang_model = engine_model<expert_layer_time, sequence_cpu_time>;
 using trtllm_model = engine_model<tensor_scale_share, quantise_share, rank_wait>;
 
 /// Predictions of a model for rows, with given parameters.

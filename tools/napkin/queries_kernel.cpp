@@ -168,6 +168,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_moe_ffn<T> x = read_operator<pm::basic_moe_ffn>(in);
     x.weights = x.format;
+    x.format = operands_of(x.format, in.accelerator());
     const pm::basic_estimate<T> e = estimate(in, x, mode);
     outcome<T> out;
     out.add("time_s", "time", e.time);
@@ -179,6 +180,15 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   }
 
  private:
+  /// Format of the operands: bf16 for int4 weights, and for 4-bit weights on a chip that does not
+  /// compute in them (Marlin, Triton's MXFP4); else that of the weights.
+  template <pm::Scalar T>
+  static pm::number_format operands_of(pm::number_format weights,
+                                       const pm::basic_accelerator<T>& a) {
+    const bool dequantised =
+        weights == pm::int4 || (weights == pm::fp4 && !a.matrix.peak.fp4.is_stated());
+    return dequantised ? pm::bf16 : weights;
+  }
   /// Grouped GEMMs of one library, on any accelerator.
   template <pm::Scalar T>
   static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {

@@ -207,11 +207,18 @@ struct basic_engine_profile {
   T quantise_share = T(1.0);
   duration<T> step_cpu_time{};      ///< CPU time per engine step: scheduling, sampling, launch
   duration<T> sequence_cpu_time{};  ///< CPU time per engine step for each sequence
-  duration<T> rank_wait{};          ///< time per collective that ranks wait for the last one
-  duration<T> request_cpu_time{};   ///< CPU time per request: HTTP, tokenisation, detokenisation
-  T request_iterations{};           ///< engine steps that a request waits before it can join one
+  /// time per layer of kernels that no operator counts: rotary embedding, cache write, activation,
+  /// quantisation, gaps between kernels
+  duration<T> layer_time{};
+  /// the same of a layer with routed experts, in addition: routing, sorting, their quantisation
+  duration<T> expert_layer_time{};
+  duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
+  duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
+  T request_iterations{};          ///< engine steps that a request waits before it can join one
   /// factor: time of a step with prefills / predicted time, measured on running services
   T prefill_step_factor = T(1.0);
+  /// decode steps between the transfer of a KV cache and the first token, in disaggregated pools
+  T pool_iterations{};
   duration<T> run_start{};  ///< delay of the initial burst of a run, in addition to its prefills
   /// factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated
@@ -238,10 +245,13 @@ struct basic_engine_profile {
     f(field::not_negative("quantise_share"), s.quantise_share...);
     f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
     f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
+    f(field::not_negative("layer_time"), s.layer_time...);
+    f(field::not_negative("expert_layer_time"), s.expert_layer_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_cpu_time"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::positive("prefill_step_factor"), s.prefill_step_factor...);
+    f(field::not_negative("pool_iterations"), s.pool_iterations...);
     f(field::not_negative("run_start"), s.run_start...);
     f(field::positive("step_time_factor"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);

@@ -162,7 +162,8 @@ class pool_flow {
   duration<T> unloaded_ttft_{};    ///< TTFT without queueing
 };
 
-/// Policy of a decode pool. It drops the CPU time per step and per sequence for SGLang. This time
+/// Policy of a decode pool. It drops the CPU time per step and per sequence, and the uncounted
+/// kernels of a layer, for SGLang. This time
 /// was fitted to services that mix prefill and decode. Without prefills between its steps, SGLang
 /// prepares each step while the previous one runs.
 /// Source: "SGLang v0.4: Zero-Overhead Batch Scheduler", lmsys.org, December 2024.
@@ -173,6 +174,8 @@ constexpr Policy decode_pool_policy(Policy policy, engine serving_engine) {
     if (serving_engine == engine::sglang) {
       policy.engine.step_cpu_time *= 0.0;
       policy.engine.sequence_cpu_time *= 0.0;
+      policy.engine.layer_time *= 0.0;
+      policy.engine.expert_layer_time *= 0.0;
     }
   }
   return policy;
@@ -216,12 +219,14 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   using flow::unloaded_ttft_;
 
   /// Mean time from the arrival of a request until it joins the decode batch, averaged over a run.
-  /// Prompts of the initial burst all arrive at the start, later prompts as outputs complete.
+  /// Prompts of the initial burst all arrive at the start, later prompts as outputs complete. All
+  /// wait pool_iterations steps of the decode pool after the transfer.
   constexpr duration<T> before_decoding(const T& in_system, const duration<T>& decoding) const {
     const duration<T> later = unloaded_ttft_ + prefill_wait(in_system, decoding);
     const duration<T> first =
         engine_.request_cpu_time + s_.exposed_transfer + 0.5 * (burst_start_ + burst_end_);
-    return initial_burst_ * first + (1.0 - initial_burst_) * later;
+    return initial_burst_ * first + (1.0 - initial_burst_) * later +
+           engine_.pool_iterations / decode_steps_ * decoding;
   }
   /// Mean queueing for the prefill pool in a closed loop (Schweitzer's approximation).
   constexpr duration<T> prefill_wait(const T& in_system, const duration<T>& decoding) const {
@@ -290,8 +295,9 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
   constexpr void distribute(const duration<T>& certain, const duration<T>& queue) {
     const duration<T> step = step_at(batch_);
     const duration<T> start =
-        admission_delay_ +
-        (T(d_.first_token_from_decode ? 1.0 : 0.0) + (tokens_at_ttft() - 1.0)) * step;
+        admission_delay_ + (engine_.pool_iterations + T(d_.first_token_from_decode ? 1.0 : 0.0) +
+                            (tokens_at_ttft() - 1.0)) *
+                               step;
     const T later = 1.0 - initial_burst_;
     s_.wait = admission_delay_ +
               (later * (certain + queue) +

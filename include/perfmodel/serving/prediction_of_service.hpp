@@ -21,6 +21,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
     terms.request_cpu_time = policy.engine.request_cpu_time;
     terms.scheduling_steps = policy.engine.request_iterations;
     terms.prefill_slowdown = policy.engine.prefill_step_factor;
+    terms.pool_iterations = policy.engine.pool_iterations;
     terms.startup_time = policy.engine.run_start;
   }
   return terms;

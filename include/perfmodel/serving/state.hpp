@@ -50,6 +50,7 @@ struct basic_service_terms {
   /// Decode steps before the first streamed message; part of `scheduling_steps`.
   T stream_steps{};
   T prefill_slowdown = T(1.0);              ///< time of a step with prefill / time of its kernels
+  T pool_iterations{};                      ///< decode steps of a request between both pools
   duration<T> startup_time{};               ///< delay of the initial burst of a run
   T max_running = T(1.0);                   ///< maximum number of running requests
   std::optional<T> prefills_per_request{};  ///< above 1 if preempted requests recompute

@@ -91,11 +91,29 @@ class operator_times {
   [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
+/// Time of the kernels of all layers that no operator counts: engine.layer_time per layer, and
+/// engine.expert_layer_time for each with routed experts.
+template <Scalar T, class Engine>
+constexpr duration<T> uncounted_layer_time(const basic_transformer<T>& m, const Engine& engine) {
+  T expert_layers{};
+  for (const auto& kind : m.layers.feed_forwards) {
+    if (std::holds_alternative<basic_expert_shape<T>>(kind.shape)) expert_layers += kind.layers;
+  }
+  return m.layers.count * engine.layer_time + expert_layers * engine.expert_layer_time;
+}
+
 /// Calls visit(operator, time) for each element-wise kernel that policy.elementwise_kernels
-/// includes.
+/// includes, and once for the kernels of the layers that no operator counts.
 template <Scalar T, class Policy, class Visit>
 constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
                                               Visit&& visit) {
+  if constexpr (requires { policy.engine.layer_time; }) {
+    const duration<T> uncounted = uncounted_layer_time(p.model(), policy.engine);
+    if (upper(uncounted.value()) > 0.0) {
+      visit(basic_operator<T>{.name = "uncounted kernels", .times = T(p.model().layers.count)},
+            uncounted);
+    }
+  }
   if constexpr (requires { policy.elementwise_kernels.has_any(); }) {
     if (!policy.elementwise_kernels.has_any()) return;
     visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto& w) {

@@ -36,14 +36,15 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.low_precision_moe_kernels = *libraries.low_precision;
   c.expert_parallel_moe_kernels = *libraries.expert_parallel;
   if (libraries.untuned != nullptr) c.untuned_moe_kernels = *libraries.untuned;
+  if (libraries.four_bit != nullptr) c.four_bit_moe_kernels = *libraries.four_bit;
   if (catalog::is_measured_amd(a)) {
     c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
+    catalog::set_engine_on_amd(c.engine, a, e);
     // A compute unit issues 64 lanes a clock, an SM 128; assumed.
     c.engine.dequantisation_cycles *= 2.0;
   }
   const catalog::measured_machine* original = catalog::original_of(a);
   if (original == &catalog::measured_rtx_pro_6000) {
-    c.moe_kernels = catalog::triton_experts_rtx_pro_6000;
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
     c.elementwise_kernels = catalog::elementwise_kernels_rtx_pro_6000;
     c.kernel_time = c.elementwise_kernels.kernel_time;

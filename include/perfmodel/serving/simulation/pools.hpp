@@ -2,9 +2,11 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <perfmodel/serving/prediction_of_disaggregated.hpp>
 #include <perfmodel/serving/simulation/driver.hpp>
+#include <perfmodel/step/prepared.hpp>
 #include <queue>
 #include <unordered_map>
 #include <vector>
@@ -23,11 +25,12 @@ class transfer_queue {
       return ready > t.ready || (ready == t.ready && order > t.order);
     }
   };
-  void send(const request_record& r, double at, double time) {
+  /// `joining` is the time after the transfer, in which the replica sends other caches.
+  void send(const request_record& r, double at, double time, double joining) {
     const auto from = static_cast<std::size_t>(r.replica);
     if (free_.size() <= from) free_.resize(from + 1, 0.0);
     free_[from] = (std::max)(free_[from], at) + time;
-    waiting_.push({free_[from], sent_++, r});
+    waiting_.push({free_[from] + joining, sent_++, r});
   }
   double next() const { return waiting_.empty() ? request_source::never : waiting_.top().ready; }
   transfer take() {
@@ -71,6 +74,7 @@ class simulated_pools {
                  prefill_policy, at_prefill_, of_prefill_),
         decode_(decode_settings(d, decode_policy, at_decode_), d.decode.deployment, decode_policy,
                 at_decode_, result.statistics),
+        decode_step_(d.decode.deployment, decode_policy),
         clock_(o, source, result) {}
 
   void run() {
@@ -129,7 +133,23 @@ class simulated_pools {
     const duration<> whole = transfer_time(service_, r.input_tokens);
     const duration<> prefill = (std::max)(0.0, at - r.scheduled) * second;
     const double layers = service_.prefill.deployment.model.layers.count;
-    transfers_.send(r, at, exposed_transfer(service_.link, whole, prefill, layers).value());
+    transfers_.send(r, at, exposed_transfer(service_.link, whole, prefill, layers).value(),
+                    joining_time(r));
+  }
+  /// Time from the transfer until a request decodes: pool_iterations steps at the present batch.
+  double joining_time(const request_record& r) {
+    if constexpr (requires(const Decode& policy) { policy.engine.pool_iterations; }) {
+      const double steps = decode_step_.policy().engine.pool_iterations;
+      const double batch =
+          std::floor(static_cast<double>(prefilled_.size()) / service_.decode.replicas);
+      if (steps > 0.0) {
+        return steps * decode_step_
+                           .step_time({.batch = (std::max)(1.0, batch),
+                                       .context = static_cast<double>(r.input_tokens)})
+                           .value();
+      }
+    }
+    return 0.0;
   }
   void receive(const transfer_queue::transfer& t) {
     if (t.prefill.output_tokens > 1) {
@@ -166,6 +186,7 @@ class simulated_pools {
   simulation_statistics of_prefill_{};
   replica_set<Prefill> prefill_;
   replica_set<Decode> decode_;
+  prepared_deployment<double, Decode> decode_step_;
   simulation_clock clock_;
   transfer_queue transfers_{};
   std::unordered_map<std::int64_t, request_record> prefilled_{};  ///< prefills of decoding requests
