@@ -13,6 +13,7 @@ endif()
 
 if(PERFMODEL_BUILD_EXAMPLES OR PERFMODEL_BUILD_TESTS)
   find_package(Threads REQUIRED)  # of napkin; a separate library before glibc 2.34
+  set(ZLIB_USE_STATIC_LIBS ${PERFMODEL_STATIC_NAPKIN})
   find_package(ZLIB REQUIRED)  # for traces that gzip compressed
 endif()
 
