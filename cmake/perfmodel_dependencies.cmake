@@ -13,6 +13,10 @@ endif()
 
 if(PERFMODEL_BUILD_EXAMPLES OR PERFMODEL_BUILD_TESTS)
   find_package(Threads REQUIRED)  # of napkin; a separate library before glibc 2.34
+  set(ZLIB_USE_STATIC_LIBS ${PERFMODEL_STATIC_NAPKIN})
+  if(PERFMODEL_STATIC_NAPKIN AND ZLIB_LIBRARY_RELEASE MATCHES "\\.so$")
+    unset(ZLIB_LIBRARY_RELEASE CACHE)  # found before the option was turned on
+  endif()
   find_package(ZLIB REQUIRED)  # for traces that gzip compressed
 endif()
 

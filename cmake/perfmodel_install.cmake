@@ -31,11 +31,23 @@ install(FILES
   "${PROJECT_BINARY_DIR}/perfmodel-config-version.cmake"
   "${PROJECT_SOURCE_DIR}/cmake/perfmodel_boost.cmake"
   DESTINATION "${package_dir}")
+# For pkg-config, relative to the folder of this file: an installation may be moved.
+set(pkgconfig_dir "${CMAKE_INSTALL_LIBDIR}/pkgconfig")
+file(RELATIVE_PATH perfmodel_pc_prefix "/prefix/${pkgconfig_dir}" "/prefix")
+string(REGEX REPLACE "/$" "" perfmodel_pc_prefix "${perfmodel_pc_prefix}")
+configure_file("${PROJECT_SOURCE_DIR}/cmake/perfmodel.pc.in" "${PROJECT_BINARY_DIR}/perfmodel.pc" @ONLY)
+install(FILES "${PROJECT_BINARY_DIR}/perfmodel.pc" DESTINATION "${pkgconfig_dir}")
+
 install(FILES "${PROJECT_SOURCE_DIR}/LICENSE" DESTINATION "${CMAKE_INSTALL_DOCDIR}")
 
+# Component napkin: cmake --install build --component napkin.
 if(TARGET napkin)
   # Not part of an installation that was asked for before napkin was built.
-  install(PROGRAMS $<TARGET_FILE:napkin> DESTINATION "${CMAKE_INSTALL_BINDIR}" OPTIONAL)
+  install(PROGRAMS $<TARGET_FILE:napkin> DESTINATION "${CMAKE_INSTALL_BINDIR}" COMPONENT napkin OPTIONAL)
+  # The pages, with the links between them.
+  install(FILES "${PROJECT_SOURCE_DIR}/README.md" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT docs)
+  install(DIRECTORY "${PROJECT_SOURCE_DIR}/docs" DESTINATION "${CMAKE_INSTALL_DOCDIR}" COMPONENT docs
+    FILES_MATCHING PATTERN "*.md" PATTERN "*.svg" PATTERN "site" EXCLUDE)
 endif()
 if(TARGET perfmodel_c)
   # The C library, as optional as napkin: find_package(perfmodel COMPONENTS c) fails where it was not built.
