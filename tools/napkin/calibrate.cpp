@@ -13,6 +13,7 @@
 #include "measurements.hpp"
 #include "output.hpp"
 #include "profile_file.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -121,7 +122,12 @@ std::string calibrate(const calibrate_request& r) {
   }
   if (r.as_json) return write_json(content) + "\n";
 
-  std::string s = std::string(a.name.c_str()) + ": " + source + "\n" + parameters_text(fit);
+  std::string s = wrapped(cat(a.name.view(), ": ", source, " are predicted within ",
+                              share_text(pm::score_of(fit.held_out).mean),
+                              " on average (held out); their bound is off by ",
+                              share_text(pm::score_of(bound_residuals(a, rows)).mean), "."),
+                          0);
+  s += parameters_text(fit);
   s += "relative error\n" + table({{"", "mean", "median", "90th percentile", "bias"},
                                    score_row("held out", fit.held_out),
                                    score_row("in sample", fit.residual),
