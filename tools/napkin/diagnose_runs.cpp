@@ -372,9 +372,9 @@ std::string run_text(const json& x) {
   if (x["changes"].empty())
     return s + "No setting of the engine pays by 5 % or more; see napkin advise.\n";
   s += "Change first, by the prediction:\n";
-  table_rows changes = {
-      {"", "TTFT", "ITL", "E2E", ""},
-      {"prediction as it is", time_words(p["ttft_s"]), time_words(p["itl_s"]), time_words(p["e2e_s"]), ""}};
+  table_rows changes = {{"", "TTFT", "ITL", "E2E", ""},
+                        {"prediction as it is", time_words(p["ttft_s"]), time_words(p["itl_s"]),
+                         time_words(p["e2e_s"]), ""}};
   for (const json& c : x["changes"]) {
     changes.push_back({c["option"].get<std::string>(), time_words(c["ttft_s"]),
                        time_words(c["itl_s"]), time_words(c["e2e_s"]),

@@ -1,5 +1,6 @@
 #include "numeric_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "io/amount.hpp"
