@@ -53,7 +53,7 @@ done
 rows=$("$napkin" "${small[@]}") || fail "advise as text: exit status not 0"
 ! grep -E 'x[1-9][0-9.]*, (no gain|slower|n\.a\.)' <<<"$rows" || fail "a gain of no use in '$rows'"
 ! grep -E '(no gain|slower|n\.a\.): *$' <<<"$rows" || fail "a row without a reason in '$rows'"
-grep -qE 'sparsity_2_4 .*costs: retraining' <<<"$rows" || fail "no cost of sparsity in '$rows'"
+grep -qE 'sparsity_2_4 .*costs: retraining' <<<"$(tr -s ' \n' ' ' <<<"$rows")" || fail "no cost of sparsity in '$rows'"
 
 # A target: half of what a token takes now is met by tricks, and by none that miss it.
 text=$("$napkin" "${llama[@]}" --concurrency 32 --itl_limit_s 0.01) || fail "advise with a target: exit status not 0"
@@ -66,4 +66,11 @@ refuses PM-E advise
 refuses PM-E explain "${llama[@]}" --concurrency 32
 refuses PM-E "${llama[@]}" --concurrency 32 --nonsense 1
 
+
+# At most 100 columns, the conclusion first, the method of the times.
+[[ -z $(awk '!/^advise: / && length > 100' <<<"$rows") ]] || fail "advise is wider than 100 columns: $rows"
+[[ $rows == 'A request takes '* || $rows == 'No technique shortens '* ]] || fail "advise begins: ${rows:0:100}"
+grep -qE '^  method +closed form' <<<"$rows" || fail "no method in '$rows'"
+[[ $("$napkin" advise --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --input_tokens 1000 --output_tokens 500 \
+  --concurrency 16) =~ data_parallel\ +infeasible: ]] || fail 'an infeasible technique is slower'
 finish

@@ -249,4 +249,13 @@ mkdir "$scratch/empty"
 refuses 'is a folder without a .json file' calibrate --accelerator h200_sxm --data "$scratch/empty"
 refuses 'is for "h200_sxm", not for "h100_sxm"' calibrate --accelerator h100_sxm --data "$recordings/h200_sxm"
 
+
+# --- options as other commands have them -------------------------------------------------------------------
+[[ $(head -n 1 <<<"$text") == 'h100_sxm: 165 GEMM latencies in us.csv are predicted within '*' % on average'* ]] || fail "no conclusion: $text"
+refuses 'PM-E004: --accelerator is missing (--gpu selects CSV rows here)' calibrate --gpu h100_sxm --data "$scratch/us.csv"
+refuses 'PM-E004: --accelerator is missing' calibrate --data "$scratch/us.csv"
+help=$("$napkin" calibrate --help)
+for option in --tp --ep --pp --dp --qps --isl --osl --users --model; do
+  grep -qE -- "[ ,]$option( |,|\$)" <<<"$help" || fail "calibrate --help has no $option"
+done
 finish

@@ -141,4 +141,11 @@ refuses PM-E004 calibrate --accelerator h200_sxm --runs "$scratch/slow.csv"
 refuses PM-E011 calibrate --accelerator h99 --model llama_3_1_70b --runs "$scratch/slow.csv"
 refuses PM-E031 calibrate --accelerator mi210 --model llama_3_1_70b --tensor_parallel 4 --engine vllm --runs "$scratch/slow.csv"
 
+
+# Short options as those of serving; the report begins with the errors.
+[[ $("$napkin" calibrate --accelerator h200_sxm --model llama_3_1_70b --tp 4 --engine vllm --runs "$scratch/slow.csv" --json) == \
+  "$("$napkin" "${calibrate[@]}" --runs "$scratch/slow.csv" --json)" ]] ||
+  fail 'calibrate --tp is not --tensor_parallel'
+[[ $(tr -s ' \n' ' ' <<<"$text") == 'llama_3_1_70b on h200_sxm by vllm, 5 runs in slow.csv: mean error of ITL '*' % before and '*' % after, of TTFT '* ]] ||
+  fail "no conclusion: $text"
 finish

@@ -73,4 +73,17 @@ for option in '--cpu_offload_bytes 8e9' '--cuda_graphs false' '--step_cpu_s 5ms'
   # shellcheck disable=SC2086
   ask diagnose predicted_time_s "$expected" 1e-9 "${pass[@]}" $option --time_s 142ms
 done
+
+# Above the interval the difference comes first, then limits; DRAM below 60 % of its peak is not the cause.
+slow=(diagnose --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --engine vllm --batch 32 --context 2000)
+predicted=$(number "$("$napkin" "${slow[@]}" --time_s 27ms --json)" predicted_time_s)
+for ms in 22 24 27 40; do
+  answer=$("$napkin" "${slow[@]}" --time_s ${ms}ms --json)
+  rest=$(awk -v p="$predicted" -v m="$ms" 'BEGIN { printf "%.3g", m - 1e3 * p }')
+  [[ $answer == *"\"cause\":\"unexplained\",\"evidence\":\"$rest ms unexplained: "*'gpu_busy (nsys, DCGM)'* ]] || fail "$ms ms, $rest unexplained: $answer"
+done
+help=$("$napkin" diagnose --help)
+[[ $(tr -s ' \n' ' ' <<<"$help") == *'--help'*'--runs '*'--batch '*'REQUIRED unless --runs is given'*'--time-s '*'REQUIRED unless --runs is given'* ]] ||
+  fail "diagnose --help: $help"
+refuses ', runs' diagnose --nonsense 3
 finish

@@ -142,4 +142,32 @@ has 'kv_capacity of gpt_oss_120b' "$("$napkin" kv_capacity --model gpt_oss_120b 
   '"experts":{"weights":"fp4 in groups of 32","why":"the checkpoint'"'"'s"},"kv":{"format":"bf16"'
 has 'plan of gpt_oss_120b' "$("$napkin" plan --model gpt_oss_120b --accelerator b200_sxm --gpus 1 --formats bf16 --mode bound --json)" \
   '"formats":{"experts":"fp4 in groups of 32 x fp8","kv":"bf16","layers":"bf16 x bf16"}'
+
+# --- where it fits, on what and for how much context ------------------------------------------------------
+# 671e9 bytes of weights: 8 x 85.5 GB are 684 GB in all, of which an engine takes 92 % at most.
+text=$("$napkin" model deepseek_v3)
+[[ $(sed -n 2p <<<"$text") == 'Fits on 8 x h200_sxm, '*'; not on 8 x h100_sxm.' ]] || fail "where deepseek_v3 fits: $text"
+[[ $text == *'141 GB as sold = 151e9 B'* && $text == *'fp8 in 128 x 128 blocks'* ]] || fail "memory and blocks: $text"
+[[ $("$napkin" serving --model deepseek_v3 --gpu h200 --tp 8 --isl 1000 --osl 100 --users 4) != *16384* ]] || fail 'groups of 16384'
+[[ $(sed -n 2p <<<"$("$napkin" model llama_3_1_8b)") == 'Fits on 1 x h100_sxm, 1 x h200_sxm, 1 x b200_sxm, 1 x mi300x.' ]] ||
+  fail 'where llama_3_1_8b fits'
+text=$("$napkin" model llama_3_1_70b --gpu l40s --context 4096)
+[[ $text == *'l40s'* && $text != *h200_sxm\ \ * && $text == *' 4k '* && $text != *' 8k  '*' 8k  '* ]] || fail "--gpu and --context: $text"
+# 80 layers of 2 x 8 x 128 elements of 2 bytes: 1.342 GB for 4096 tokens, half of it with 2048.
+of_context() { sed -nE 's/.*"devices":8,"fits":true,"sequences_at_context":\{"'"$1"'":([0-9]+)\}.*/\1/p' <<<"$("$napkin" model llama_3_1_70b --gpu h200_sxm --context "$1" --json)"; }
+near 'sequences at half the context' "$(of_context 2048)" "$((2 * $(of_context 4096)))" 1
+refuses PM-E010 model llama_3_1_70b --context 200000
+refuses PM-E model llama_3_1_70b --gpu nothing
+
+# --- prefixes and models with the shapes of another -------------------------------------------------------
+same Qwen3.5-397B qwen_3_5_397b_a17b
+same Qwen/Qwen3.5-397B-Instruct qwen_3_5_397b_a17b
+same meta-llama/Llama-3.3-70B-Instruct llama_3_1_70b
+same deepseek-ai/DeepSeek-V3.1 deepseek_v3
+same deepseek-ai/DeepSeek-V3.1-Terminus deepseek_v3
+same deepseek-ai/DeepSeek-V3.2-Exp deepseek_v3_2
+near 'Llama 3.3 in fp8' "$(number "$("$napkin" model RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic --json)" weight_bytes)" 72.7e9 0.5e9
+refuses 'is ambiguous; allowed: qwen_3_vl_8b, qwen_3_vl_30b_a3b' model Qwen/Qwen3-VL
+refuses PM-E012 model Llama-3.1-4     # not a whole part of llama_3_1_405b
+refuses PM-E012 model MiniMaxAI/MiniMax-M2.   # M2.5 is another model
 finish

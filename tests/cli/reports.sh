@@ -93,4 +93,19 @@ refuses PM-E audit --runs
 refuses PM-E diagnose --runs "$vllm"
 refuses PM-E diagnose --runs "$vllm" "${big[@]}" --nonsense 3
 [[ $said == *nonsense* ]] || fail "an unknown option: $said"
+
+# Percentiles of the report stand beside the prediction's; 900 ms less the predicted parts are unexplained queueing.
+for row in 'TTFT p99 +4.1 s +[0-9.]+ m?s' 'prediction as it is +[0-9.]+ ms' 'do not remove the unexplained 6[0-9][0-9] ms of queueing'; do
+  grep -qE "$row" <<<"$text" || fail "diagnose --runs has no '$row': $text"
+done
+[[ $text != *'engine: none'* ]] || fail "an engine that is given: $text"
+answer=$("$napkin" diagnose --runs "$vllm" --model llama_3_1_70b --gpu h100_sxm --tp 4)
+[[ $answer == *'engine: none; --engine vllm names the engine of this report'* ]] || fail "no engine: $answer"
+answer=$("$napkin" diagnose --runs "$sglang" --model llama_3_1_8b --gpu h100_sxm)
+[[ $answer == *'--engine sglang names'*'16 requests at a time: '* || $answer == *'16 requests at a time: '*'--engine sglang names'* ]] ||
+  fail "no engine of SGLang's report: $answer"
+# All requests at once have no share of a rate: 2.5 req/s were completed.
+sed -E 's/"request_rate": 3.0/"request_rate": "inf"/; s/"request_throughput": [0-9.]+/"request_throughput": 2.5/' "$vllm" >"$work/inf.json"
+answer=$("$napkin" diagnose --runs "$work/inf.json" "${big[@]}")
+[[ $answer == *': all requests at once: 2.5 of at most '[3-4].*' req/s;'* && $answer != *'% of the largest'* ]] || fail "no rate: $answer"
 finish

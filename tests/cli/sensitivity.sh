@@ -130,4 +130,13 @@ grep -oE '"input":"[a-z_0-9.]+","elasticity":[^,}]*(,"ten_percent_more":[^,}]*)?
     if (e > 1.5 || e < -1.5) { print $2 ": " e; exit 1 }
     before = size }
   END { exit NR < 30 }' || fail "elasticities of a service: $answer"
+
+# Options of every query in the command's own help; results with their unit.
+help=$("$napkin" sensitivity --help)
+for option in --what-if --against --crossover --result; do
+  grep -qE -- "^  $option .*[a-z]" <<<"$help" || fail "sensitivity --help has no $option"
+done
+text=$("$napkin" sensitivity gemm --accelerator h100_sxm --m 64 --n 8192 --k 8192 --what-if m=1..4096)
+grep -qE 'what if: [0-9.]+ us to [0-9.]+ us' <<<"$text" || fail "what if without a unit: $text"
+grep -qE '^gemm: time_s [0-9.]+ us' <<<"$text" || fail "the result without a unit: $text"
 finish

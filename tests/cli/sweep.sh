@@ -207,4 +207,15 @@ refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --best tim_s
 refuses 'not a column' sweep "${gemm[@]}" --over m=1,2 --pareto time_s,costs
 refuses 'allowed: table, csv, json, md' sweep "${step[@]}" --over batch=1,2 --format xml
 for shard in 0/2 3/2 1 1/0 a/b 1/2/3 1.5/2 -1/2; do refuses shard sweep "${gemm[@]}" --over m=1,2 --shard=$shard; done
+
+# The options of every query, in the help of the command itself.
+help=$("$napkin" sweep --help)
+for option in --over --best --pareto --plot --csv --json --shard --threads --mpi; do
+  grep -qE -- "^  $option .*[a-z]" <<<"$help" || fail "sweep --help has no $option"
+done
+# Nothing feasible: said first, with the reason. 141 GB of weights are more than one H100 has.
+text=$("$napkin" sweep serving --model llama_3_1_70b --gpu h100_sxm --isl 1000 --osl 500 --over users=1..64:x2)
+[[ $(tr -s ' \n' ' ' <<<"$text") == 'serving: 7 points, none feasible: weights and KV cache exceed '* ]] || fail "nothing feasible: $text"
+text=$("$napkin" sweep serving --model llama_3_1_70b --gpu h100_sxm --tp 4 --isl 1000 --osl 500 --over users=1,2)
+[[ $text != *'none feasible'* ]] || fail "all feasible: $text"
 finish

@@ -71,4 +71,18 @@ for query in 'littles_law --latency_s 372ns --bytes_per_s 3.35TB/s' 'iron_law --
 done
 ask littles_law accesses_per_s 104687500000 1 --latency_s 372ns --bytes_per_s 3.35TB/s
 ask littles_law measured_over_predicted 0.5 1e-6 --latency_s 372ns --bytes_per_s 3.2TB/s --measured 50e9/s
+
+# A value is shown as typed: 600 ns are 6e-07 s.
+for time in 600ns:6e-07 100us:0.0001 99.99us:9.999e-05 0.3us:3e-07; do
+  answer=$("$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured "${time%:*}")
+  [[ $answer == *"measured_s ${time#*:}"$'\n'* ]] || fail "$time: $answer"
+done
+[[ $("$napkin" require --itl 6ms --model llama_3_1_70b --accelerator h100_sxm --tp 4 --isl 1000 --osl 500 --users 16) == *'3.35 TB/s'* ]] ||
+  fail 'a value and its unit have one blank'
+# A target above 10 s without a unit is named in the result.
+load='"model":"llama_3_1_8b","accelerator":"h100_sxm","input_tokens":100,"output_tokens":10,"requests_per_s":2'
+answer=$("$napkin" batch <<<"{\"query\":\"plan\",$load,\"itl\":20}")
+[[ $answer == *'"notes":["itl is 20 s"]'* ]] || fail "a target of 20 s: ${answer:0:300}"
+[[ $("$napkin" batch <<<"{\"query\":\"serving\",$load,\"itl_limit_s\":20}") == *'"notes":["itl_limit_s is 20 s"]'* ]] || fail 'a limit of 20 s'
+[[ $("$napkin" batch <<<"{\"query\":\"plan\",$load,\"itl\":0.02}") != *'"notes"'* ]] || fail 'a target of 20 ms has a note'
 finish

@@ -426,9 +426,19 @@ TEST_CASE("a step at its predicted time is as expected", "[diagnose]") {
         allocation);
   CHECK(found(with(pass(12.5), [](auto& x) { x.shares.launch = 0.05; })).cause().cause ==
         as_expected);
-  // With a time alone above the interval, launches or the host, never a cause of memory.
-  const pm::diagnosis slow = found(pass(25));
-  CHECK((slow.cause().cause == launch || slow.cause().cause == host));
+  // A time above the interval, without a trace: 25 ms less 12 ms are unexplained, and no limit of
+  // memory comes before. DRAM below 60 % of its peak is not the cause.
+  for (const double ms : {14.5, 16.0, 20.0, 25.0, 60.0}) {
+    const pm::diagnosis slow = found(pass(ms));
+    CHECK(slow.cause().cause == unexplained);
+    CHECK_THAT(slow.cause().share, WithinRel(1.0 - 12.0 / ms, 1e-9));
+  }
+  CHECK(said(found(pass(25)), unexplained).starts_with("13 ms unexplained: measured 25 ms, "));
+  for (const double share : {0.51, 0.55, 0.59, 0.61}) {
+    const double time = needed.value() / 3.35e12 / share;
+    const pm::diagnosis d = pm::diagnose(llama, chat, pass(1e3 * time));
+    CHECK((d.cause().cause == memory_bandwidth) == (share > 0.6));
+  }
 }
 
 TEST_CASE("a measured share outranks an inferred rest", "[diagnose]") {

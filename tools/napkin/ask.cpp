@@ -2,6 +2,8 @@
 
 #include <initializer_list>
 
+#include <perfmodel/units/text.hpp>
+
 #include "audit.hpp"
 #include "listing.hpp"
 #include "output.hpp"
@@ -68,6 +70,23 @@ json catalogue_answer(const json& object) {
   return with_id(object, asked == "gpus" ? accelerators_json(name) : models_json(name));
 }
 
+/// Notes on targets of more than 10 s without a unit, which may be meant in milliseconds: "itl is
+/// 20 s".
+json long_targets(const json& object) {
+  constexpr std::string_view names[] = {"itl",    "tpot",   "itl_s",       "ttft",
+                                        "ttft_s", "tpot_s", "itl_limit_s", "ttft_limit_s"};
+  json notes = json::array();
+  if (!object.is_object()) return notes;
+  for (const auto& [name, x] : object.items()) {
+    const bool known = std::find(std::begin(names), std::end(names), name) != std::end(names);
+    if (known && x.is_number() && x.get<double>() > 10.0)
+      notes.push_back(cat(name, " is ", perfmodel::to_string(x.get<double>() * perfmodel::second)));
+    if (name != "targets" && name != "of") continue;
+    for (const json& inner : long_targets(x)) notes.push_back(inner);
+  }
+  return notes;
+}
+
 json evaluated(std::string_view line, json& object, const ask_context& context) {
   if (line.find_first_not_of(" \t\r\n") == line.npos)
     throw error(code::malformed_request, "the line is empty; a request is an object");
@@ -99,7 +118,9 @@ json id_of(const json& object) {
 json answer_line(std::string_view line, const ask_context& context) {
   json object;
   try {
-    return evaluated(line, object, context);
+    json out = evaluated(line, object, context);
+    for (const json& note : long_targets(object)) out["notes"].push_back(note);
+    return out;
   } catch (const perfmodel::error& e) {
     return error_json(e, id_of(object), context.line);
   } catch (const std::bad_alloc&) {

@@ -49,11 +49,23 @@ reported_latency flat_latency(const json_field& f, const std::string& metric) {
   return l;
 }
 
+/// The engine by a client's `backend`; the client's own where that is a protocol of all engines.
+std::string engine_of_backend(const json_field& f, const char* own) {
+  if (!f.has("backend") || !f["backend"].raw().is_string()) return own;
+  const std::string backend = f["backend"].text();
+  for (const auto& [part, engine] :
+       {std::pair("vllm", "vllm"), {"sglang", "sglang"}, {"trt", "trtllm"}, {"openai", own}}) {
+    if (backend.find(part) != backend.npos) return engine;
+  }
+  return "";
+}
+
 /// vLLM's and SGLang's clients have one object per run; SGLang names the whole request e2e_latency.
 bench_report flat_report(const json_field& f) {
   bench_report r;
   const bool sglang = f.has("mean_e2e_latency_ms") || f.has("random_range_ratio");
   r.client = sglang ? "SGLang bench_serving" : "vllm bench serve";
+  r.engine = engine_of_backend(f, sglang ? "sglang" : "vllm");
   if (f.has("model_id") && f["model_id"].raw().is_string()) r.model = f["model_id"].text();
   r.completed = f["completed"].number(some_count);
   r.failed = optional_number(f, "failed").value_or(0.0);
@@ -168,6 +180,12 @@ bench_report report_at(const std::string& where, const Make& make) {
 }
 
 }  // namespace
+
+std::string bench_report::closed_load() const {
+  if (request_rate) return "";
+  if (!max_concurrency) return "all requests at once";
+  return cat(*max_concurrency, *max_concurrency == 1.0 ? " request" : " requests", " at a time");
+}
 
 std::vector<bench_report> read_bench_reports(const std::string& path) {
   const std::string text = without_infinities(read_text_file("runs", path, largest_table));

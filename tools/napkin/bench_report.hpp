@@ -21,6 +21,7 @@ struct bench_report {
   std::string where{};   ///< the file, with a line or an index where it has several runs
   std::string client{};  ///< "vllm bench serve"
   std::string model{};
+  std::string engine{};  ///< vllm, sglang or trtllm by the file's fields; else empty
   double completed = 0.0, failed = 0.0;
   std::optional<double> duration_s{};
   std::optional<double> request_rate{};  ///< none where all requests were sent at once
@@ -33,6 +34,8 @@ struct bench_report {
 
   /// Mean time per output token: TPOT, else ITL.
   std::optional<double> token_time() const { return tpot.mean ? tpot.mean : itl.mean; }
+  /// "16 requests at a time"; empty with a request rate.
+  std::string closed_load() const;
 };
 
 /// The runs of a file: vllm bench serve --save-result (and --append-result), SGLang's

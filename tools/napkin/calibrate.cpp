@@ -13,6 +13,7 @@
 #include "measurements.hpp"
 #include "output.hpp"
 #include "profile_file.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -166,7 +167,17 @@ std::string calibrate(const calibrate_request& r) {
   }
   if (r.as_json) return write_json(content) + "\n";
 
-  std::string s = std::string(a.name.c_str()) + ": " + source + "\n" + parameters_text(fit);
+  std::string s;
+  if (rows.empty()) {
+    s = std::string(a.name.c_str()) + ": " + source + "\n";
+  } else {
+    s = wrapped(cat(a.name.view(), ": ", source, " are predicted within ",
+                    share_text(pm::score_of(fit.held_out).mean),
+                    " on average (held out); their bound is off by ",
+                    share_text(pm::score_of(bound_residuals(a, rows)).mean), "."),
+                0);
+  }
+  s += parameters_text(fit);
   table_rows scores = {{"", "rows", "mean", "median", "90th percentile", "bias"}};
   if (!rows.empty()) {
     scores.push_back(score_row("held out", fit.held_out));

@@ -11,6 +11,7 @@
 #include "output.hpp"
 #include "service_profile.hpp"
 #include "service_runs.hpp"
+#include "summary.hpp"
 
 namespace napkin {
 
@@ -85,6 +86,33 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
   return text;
 }
 
+/// Mean relative error of the predictions that a run has; empty where none has one.
+template <class Residuals>
+std::optional<double> mean_error(const Residuals& residuals) {
+  double sum = 0.0;
+  int n = 0;
+  for (const std::optional<double>& r : residuals) {
+    if (!r) continue;
+    sum += std::abs(std::exp(-*r) - 1.0);
+    ++n;
+  }
+  return n > 0 ? std::optional(sum / n) : std::nullopt;
+}
+
+/// "mean error of ITL 17 % before and 0.2 % after, of TTFT 16 % and 0.5 %".
+std::string errors_text(const pm::service_calibration& c) {
+  std::string s;
+  const auto add = [&s](const char* what, const auto& before, const auto& after) {
+    const auto a = mean_error(before), b = mean_error(after);
+    if (a && b)
+      s += cat(s.empty() ? "mean error of " : ", of ", what, " ", share_text(*a), " before and ",
+               share_text(*b), " after");
+  };
+  add("ITL", c.token_before, c.token_after);
+  add("TTFT", c.first_token_before, c.first_token_after);
+  return s.empty() ? "no run has a prediction" : s;
+}
+
 /// Non-identifiable parameters: pairs, and parameters with little information in the runs.
 std::string open_text(const pm::service_calibration& c) {
   std::string s;
@@ -151,8 +179,10 @@ std::string calibrate_runs(const calibrate_request& r) {
                     content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
   if (r.as_json) return write_json(content) + "\n";
-  std::string s = cat(d.model.name.view(), " on ", d.device.name.view(), " by ",
-                      pm::name_of(d.serving_engine), ": ", source, "\n");
+  std::string s =
+      wrapped(cat(d.model.name.view(), " on ", d.device.name.view(), " by ",
+                  pm::name_of(d.serving_engine), ", ", source, ": ", errors_text(found), "."),
+              0);
   s += parameters_text(c.calibration.engine, found) + open_text(found);
   s += "error of the prediction\n" + runs_text(read, found);
   s += uncertainty_text("inter-token latency", own.token_log_sigma);

@@ -123,6 +123,10 @@ const found_model& find_model(std::string_view name) {
   if (std::filesystem::is_directory(name, failure)) {
     return remembered(std::string(name), [&] { return read_model(std::string(name)); });
   }
+  if (const auto fitting = names_with_prefix(name); fitting.size() > 1) {
+    throw error(error_code::unknown_model,
+                cat("model ", in_quotes(name), " is ambiguous; allowed: ", listed(fitting)));
+  }
   const std::string relatives = relatives_of(name);
   throw error(error_code::unknown_model,
               cat("unknown model ", in_quotes(name), "; ",

@@ -246,7 +246,7 @@ perfmodel::basic_estimate<T> step_in(const Mode& mode, const perfmodel::basic_de
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);
   if (s.value_bits) text = cat(*s.value_bits, "-bit values as ", text);
-  if (s.group && s.scale_bits + s.zero_bits > 0.0) text += cat(" in groups of ", *s.group);
+  if (s.group && s.scale_bits + s.zero_bits > 0.0) text += cat(" in ", group_text(*s.group));
   if (s.wide_share > 0.0)
     text += cat(", ", perfmodel::detail::significant(100.0 * s.wide_share, 3), " % in 16 bits");
   return text;

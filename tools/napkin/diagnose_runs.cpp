@@ -34,6 +34,7 @@ struct predicted_run {
   bool feasible = false;
   std::string reason{};
   double ttft = 0.0, itl = 0.0, e2e = 0.0, requests_per_s = 0.0;
+  double ttft_p99 = 0.0, itl_p99 = 0.0, tpot_p99 = 0.0;
   double prefill = 0.0;       ///< prefill of one prompt on an idle engine, with its CPU time
   double queueing = 0.0;      ///< until the first engine step of the request
   double interference = 0.0;  ///< engine steps shared with other requests
@@ -60,6 +61,9 @@ predicted_run predict(const json& q, const given_profile* profile) {
   p.itl = figure_in(s, "tpot_s");
   p.e2e = figure_in(s, "e2e_s");
   p.requests_per_s = figure_in(s, "requests_per_s");
+  p.ttft_p99 = figure_in(s, "ttft_p99_s");
+  p.itl_p99 = figure_in(s, "itl_p99_s");
+  p.tpot_p99 = figure_in(s, "tpot_p99_s");
   p.prefill = std::min(p.ttft, figure_in(unloaded(q, profile), "ttft_s"));
   p.queueing = std::min(figure_in(s, "queueing_s"), p.ttft - p.prefill);
   p.interference = p.ttft - p.prefill - p.queueing;
@@ -212,6 +216,22 @@ const char* judged(double measured, const pm::time_range& range) {
   return measured > range.high.value() ? "slower" : "expected";
 }
 
+/// Puts the 99th percentiles of a report, and those of the prediction, into `measured` and
+/// `predicted`. ITL is a time per token, TPOT a mean per request.
+void put_p99(const bench_report& m, const predicted_run& p, json& measured, json& predicted) {
+  const auto put = [&](const char* key, const reported_latency& of, double value) {
+    for (const auto& [percent, seconds] : of.percentiles) {
+      if (percent != 99.0) continue;
+      measured[key] = number_json(key, seconds);
+      predicted[key] = number_json(key, value);
+      return true;
+    }
+    return false;
+  };
+  put("ttft_p99_s", m.ttft, p.ttft_p99);
+  if (!put("itl_p99_s", m.itl, p.itl_p99)) put("tpot_p99_s", m.tpot, p.tpot_p99);
+}
+
 json diagnosis_of(const bench_report& m, const json& service, const given_profile* profile) {
   const json q = request_of_run(m, service);
   const predicted_run p = predict(q, profile);
@@ -231,6 +251,9 @@ json diagnosis_of(const bench_report& m, const json& service, const given_profil
                       {"itl_s", number_json("itl_s", p.itl)},
                       {"e2e_s", number_json("e2e_s", p.e2e)},
                       {"requests_per_s", number_json("rate", p.requests_per_s)}};
+  put_p99(m, p, out["measured"], out["predicted"]);
+  out["engine"] = q.value("engine", "none");
+  if (!m.engine.empty()) out["engine_of_report"] = m.engine;
   out["ttft"] = judged(ttft, p.ttft_range);
   out["itl"] = judged(itl, p.itl_range);
   // The prefill of a prompt on an idle engine is as predicted; the rest of the measured TTFT is
@@ -249,6 +272,11 @@ json diagnosis_of(const bench_report& m, const json& service, const given_profil
                        {"measured", parts(own, rest - interference, interference)}};
   out["itl_parts"] = {{"decode_step_s", number_json("decode_step_s", p.decode_step)},
                       {"interference_s", number_json("interference_s", p.itl - p.decode_step)}};
+  const double unexplained = rest - interference - p.queueing;
+  if (out["ttft"] == "slower" && unexplained > 0.5 * ttft)
+    out["unexplained_queueing_s"] = number_json("queueing_s", unexplained);
+  const bool is_open = m.request_rate || q.contains("requests_per_s");
+  if (!is_open) out["load"] = m.closed_load();
   const double offered = m.request_rate.value_or(m.requests_per_s.value_or(p.requests_per_s));
   const auto most = sustainable_rate(q, profile);
   double saturation = 0.0;
@@ -258,12 +286,12 @@ json diagnosis_of(const bench_report& m, const json& service, const given_profil
     out["saturation"] = number_json("saturation", saturation);
   }
   const bool waiting = rest - interference > 0.5 * ttft || saturation > near_saturation;
-  out["cause"] = saturation > 1.0                   ? "overload"
-                 : saturation > near_saturation     ? "near saturation"
-                 : rest - interference > 0.5 * ttft ? "queueing"
-                 : interference > 0.5 * ttft        ? "interference"
-                 : own > 0.5 * ttft                 ? "prefill"
-                                                    : "mixed";
+  out["cause"] = is_open && saturation > 1.0               ? "overload"
+                 : is_open && saturation > near_saturation ? "near saturation"
+                 : rest - interference > 0.5 * ttft        ? "queueing"
+                 : interference > 0.5 * ttft               ? "interference"
+                 : own > 0.5 * ttft                        ? "prefill"
+                                                           : "mixed";
   out["changes"] = changes_of(q, p, waiting, profile);
   out["request"] = q;
   return out;
@@ -277,22 +305,44 @@ std::string judged_words(const std::string& verdict) {
   return verdict == "no interval" ? "a bound" : cat(verdict, " than expected");
 }
 
+/// "at 75.6 % of the largest sustainable rate (3.97 req/s); ". Requests without a rate of arrivals
+/// have no such share: "all requests at once: 2.86 of at most 3.97 req/s; ".
+std::string load_words(const json& x) {
+  const std::string closed = x.value("load", "");
+  if (!x.contains("saturation")) return closed.empty() ? "" : cat(closed, "; ");
+  const auto rate = [](const json& y) { return pm::detail::significant(y.get<double>(), 3); };
+  const std::string most = rate(x["sustainable_requests_per_s"]);
+  const double share = x["saturation"].get<double>();
+  if (closed.empty()) {
+    return cat(share > 1.0 ? "overloaded, " : "", "at ", percent(share),
+               " of the largest sustainable rate (", most, " req/s); ");
+  }
+  const json& m = x["measured"].contains("requests_per_s") ? x["measured"] : x["predicted"];
+  const std::string reached = rate(m["requests_per_s"]);
+  return cat(closed, ": ", reached,
+             share > 1.0 ? cat(" req/s, and ", most, " are predicted at most; ")
+                         : cat(" of at most ", most, " req/s; "));
+}
+
+/// "engine: none; --engine vllm names the engine of this report"; empty with a stated engine.
+std::string engine_words(const json& x) {
+  if (x["engine"] != "none") return "";
+  if (!x.contains("engine_of_report"))
+    return "  engine: none; --engine vllm, sglang or trtllm names the engine of this report\n";
+  return cat("  engine: none; --engine ", x["engine_of_report"].get<std::string>(),
+             " names the engine of this report\n");
+}
+
 std::string run_text(const json& x) {
   std::string s = cat(x["run"].get<std::string>(), " (", x["client"].get<std::string>(), "): ");
   if (!x["feasible"].get<bool>())
     return wrapped(cat(s, "this service is infeasible: ", x["reason"].get<std::string>(), "."), 0);
-  if (x.contains("saturation")) {
-    const double share = x["saturation"].get<double>();
-    s +=
-        cat(share > 1.0 ? "overloaded, " : "", "at ", percent(share),
-            " of the largest sustainable rate (",
-            pm::detail::significant(x["sustainable_requests_per_s"].get<double>(), 3), " req/s); ");
-  }
+  s += load_words(x);
   const json &m = x["measured"], &p = x["predicted"];
   s += cat("TTFT ", time_words(m["ttft_s"]), " (", judged_words(x["ttft"]), ", predicted ",
            time_words(p["ttft_s"]), "), ITL ", time_words(m["itl_s"]), " (", judged_words(x["itl"]),
            ", predicted ", time_words(p["itl_s"]), ").");
-  s = wrapped(s, 0);
+  s = wrapped(s, 0) + engine_words(x);
   const json &pp = x["ttft_parts"]["predicted"], &mp = x["ttft_parts"]["measured"];
   table_rows rows = {{"", "measured", "predicted"}};
   rows.push_back({"TTFT (mean)", time_words(m["ttft_s"]), time_words(p["ttft_s"])});
@@ -301,9 +351,15 @@ std::string run_text(const json& x) {
       {"  prefill on an idle engine", time_words(mp["prefill_s"]), time_words(pp["prefill_s"])});
   rows.push_back({"  interference of other requests", time_words(mp["interference_s"]),
                   time_words(pp["interference_s"])});
+  const auto p99 = [&](const char* label, const char* key) {
+    if (m.contains(key)) rows.push_back({label, time_words(m[key]), time_words(p[key])});
+  };
+  p99("TTFT p99", "ttft_p99_s");
   rows.push_back({"ITL (mean)", time_words(m["itl_s"]), time_words(p["itl_s"])});
   rows.push_back({"  decode step", "", time_words(x["itl_parts"]["decode_step_s"])});
   rows.push_back({"  prefill interference", "", time_words(x["itl_parts"]["interference_s"])});
+  p99("ITL p99", "itl_p99_s");
+  p99("TPOT p99", "tpot_p99_s");
   rows.push_back({"E2E (mean)", time_words(m["e2e_s"]), time_words(p["e2e_s"])});
   s += table(rows, "lrr");
   if (x["ttft"] == "slower") {
@@ -316,15 +372,20 @@ std::string run_text(const json& x) {
   if (x["changes"].empty())
     return s + "No setting of the engine pays by 5 % or more; see napkin advise.\n";
   s += "Change first, by the prediction:\n";
-  table_rows changes = {
-      {"", "TTFT", "ITL", "E2E", ""},
-      {"as it is", time_words(p["ttft_s"]), time_words(p["itl_s"]), time_words(p["e2e_s"]), ""}};
+  table_rows changes = {{"", "TTFT", "ITL", "E2E", ""},
+                        {"prediction as it is", time_words(p["ttft_s"]), time_words(p["itl_s"]),
+                         time_words(p["e2e_s"]), ""}};
   for (const json& c : x["changes"]) {
     changes.push_back({c["option"].get<std::string>(), time_words(c["ttft_s"]),
                        time_words(c["itl_s"]), time_words(c["e2e_s"]),
                        c["more_gpus"].get<bool>() ? "more GPUs" : ""});
   }
-  return s + table(changes, "lrrr");
+  s += table(changes, "lrrr");
+  if (x.contains("unexplained_queueing_s")) {
+    s += cat("  These do not remove the unexplained ", time_words(x["unexplained_queueing_s"]),
+             " of queueing.\n");
+  }
+  return s;
 }
 
 }  // namespace

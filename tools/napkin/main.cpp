@@ -55,6 +55,14 @@ CLI::Validator a_path() {
           ""};
 }
 
+/// The option --runs, for the help: run_reports reads it.
+void add_runs_help(CLI::App& to, const char* what) {
+  to.add_option_function<std::string>(
+        "--runs", [](const std::string&) {},
+        napkin::cat(what, ": files; the service by the options of `napkin simulate`"))
+      ->type_name("");
+}
+
 /// A query on the command line: --key value for each of its keys. Unknown options are passed on,
 /// and the request's own check refuses them.
 class query_command {
@@ -121,9 +129,18 @@ class query_command {
     const napkin::query& asked = asked_;
     values_.resize(asked.keys.size());
     command_->allow_extras();
+    const bool has_reports = asked.name == std::string_view("diagnose");
+    if (has_reports) {
+      add_runs_help(*command_,
+                    "a measured service against its prediction (vLLM, SGLang, guidellm), in place "
+                    "of a step");
+    }
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
-      options_.push_back(command_->add_option(napkin::option_names(asked, asked.keys[i]),
-                                              values_[i], napkin::key_help(asked.keys[i])));
+      const std::string_view name = asked.keys[i].name;
+      const bool of_step = has_reports && (name == "batch" || name == "time_s");
+      options_.push_back(command_->add_option(
+          napkin::option_names(asked, asked.keys[i]), values_[i],
+          napkin::key_help(asked.keys[i]) + (of_step ? " unless --runs is given" : "")));
       options_.back()->type_name("");
       if (asked.keys[i].kind == napkin::key_kind::flag) options_.back()->expected(0, 1);
     }
@@ -560,17 +577,18 @@ void list(const listing_command& c, bool wide, ToJson to_json, ToText to_text) {
 /// `napkin calibrate`, with the keys of a run as options.
 class calibrate_command {
  public:
-  explicit calibrate_command(CLI::App& app)
-      : command_(app.add_subcommand(
+  calibrate_command(CLI::App& app, const napkin::words& said)
+      : said_(said),
+        command_(app.add_subcommand(
             "calibrate",
             "Profile from your own measurements: of a machine from GEMM latencies (--data), or of "
             "an engine from benchmark runs of a service (--runs)")),
-        keys_(napkin::run_keys()),
-        values_(keys_.size()) {
+        values_(napkin::run_keys().size()) {
+    runs_.name = "calibrate";
+    runs_.keys = napkin::run_keys();
     command_
         ->add_option("--accelerator", r_.accelerator,
-                     "accelerator name listed by `napkin gpus`, or an accelerator file")
-        ->required()
+                     "accelerator name listed by `napkin gpus`, or an accelerator file REQUIRED")
         ->type_name("");
     add_path("--data", r_.data,
              "CSV with dtype, m, n, k and latency_us, or a recording, or a folder of recordings");
@@ -580,16 +598,17 @@ class calibrate_command {
                      "files of vllm bench serve or SGLang's bench_serving; one or more")
         ->type_name("")
         ->check(a_path());
-    command_->add_option("--gpu", r_.gpu, "only rows of this GPU")->type_name("");
-    command_->add_option("--backend", r_.backend, "only rows of this backend")->type_name("");
+    command_->add_option("--gpu", r_.gpu, "only CSV rows of this GPU")->type_name("");
+    command_->add_option("--backend", r_.backend, "only CSV rows of this backend")->type_name("");
     add_path("--out", r_.out, "output file of the profile");
     command_->add_flag("--json", r_.as_json, "print the profile as one JSON object")
         ->disable_flag_override();
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
-      if (keys_[i].name == std::string_view("accelerator")) continue;
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const napkin::key& k = runs_.keys[i];
+      if (k.name == std::string_view("accelerator")) continue;
       command_
-          ->add_option(napkin::option_of(keys_[i].name), values_[i],
-                       napkin::cat("all runs: ", keys_[i].help))
+          ->add_option(napkin::option_names(runs_, k), values_[i],
+                       napkin::cat("all runs: ", k.help))
           ->type_name("");
     }
   }
@@ -597,9 +616,17 @@ class calibrate_command {
   bool parsed() const { return command_->parsed(); }
   napkin::calibrate_request request() const {
     napkin::calibrate_request r = r_;
-    for (std::size_t i = 0; i < keys_.size(); ++i) {
+    if (r.accelerator.empty()) {
+      throw perfmodel::error(napkin::code::missing_key,
+                             napkin::cat("--accelerator is missing",
+                                         r.gpu.empty() ? "" : " (--gpu selects CSV rows here)",
+                                         "; napkin gpus lists the names"));
+    }
+    for (std::size_t i = 0; i < values_.size(); ++i) {
+      const napkin::key& k = runs_.keys[i];
       if (values_[i].empty()) continue;
-      r.constants[keys_[i].name] = napkin::from_command_line(&keys_[i], values_[i]);
+      r.constants[k.name] = napkin::from_command_line(
+          &k, values_[i], said_.spelling_among(napkin::spellings_of(runs_, k)));
     }
     return r;
   }
@@ -609,19 +636,12 @@ class calibrate_command {
     command_->add_option(name, into, help)->type_name("")->check(a_path());
   }
 
+  const napkin::words& said_;
   CLI::App* command_;
-  std::vector<napkin::key> keys_;
+  napkin::query runs_{};  ///< keys of a run, with their other spellings
   std::vector<std::string> values_;
   napkin::calibrate_request r_{};
 };
-
-/// The option --runs, for the help: run_reports reads it.
-void add_runs_help(CLI::App& to, const char* what) {
-  to.add_option_function<std::string>(
-        "--runs", [](const std::string&) {},
-        napkin::cat(what, ": files; the service by the options of `napkin simulate`"))
-      ->type_name("");
-}
 
 /// `napkin audit`: claims on stdin, or one as --key value.
 class audit_command {
@@ -717,7 +737,7 @@ struct commands {
       app.add_subcommand("batch", "JSON Lines on stdin: one result per request, line by line");
   std::string batch_profile{};
   audit_command auditing{app};
-  calibrate_command calibrating{app};
+  calibrate_command calibrating;
   CLI::App* requiring = app.add_subcommand(
       "require",
       "Value of one accelerator fact that meets a target: --itl 10ms, --ttft, --e2e, "
@@ -738,7 +758,8 @@ struct commands {
   explicit commands(const napkin::words& said)
       : queries(of_queries<query_command>(app, said)),
         planning(app, napkin::plan_keys(), said),
-        explaining_row(*explaining, said) {
+        explaining_row(*explaining, said),
+        calibrating(app, said) {
     for (const auto& q : queries) {
       if (napkin::has_figure(q->asked())) q->add_plot();
     }
@@ -765,9 +786,8 @@ struct commands {
       sensitivities = of_queries<sensitivity_command>(*sensing, said);
     sweeping->require_subcommand(1);
     if (said.mention("sweep")) sweeps = of_queries<sweep_command>(*sweeping, said);
+    add_own_options_help();
     simulated.add_options(*app.get_subcommand("simulate"));
-    add_runs_help(*app.get_subcommand("diagnose"),
-                  "a measured service against its prediction (vLLM, SGLang, guidellm)");
     for (CLI::App* c :
          {app.get_subcommand(napkin::plan_keys().name), app.get_subcommand("serving")})
       c->add_flag("--check", plans.check, "simulate as well, and compare")->disable_flag_override();
@@ -788,6 +808,37 @@ struct commands {
         ->check(a_path());
   }
 
+  /// Options of sensitivity and sweep that their queries share, a line each.
+  void add_own_options_help() {
+    const auto lines = [](std::initializer_list<std::pair<const char*, const char*>> all) {
+      std::string s = "Options of every SUBCOMMAND, in addition to its keys:\n";
+      for (const auto& [name, help] : all) {
+        const std::string label = napkin::cat("  ", name);
+        s += napkin::cat(label, std::string(34 - label.size(), ' '), help, "\n");
+      }
+      return s;
+    };
+    sensing->footer(
+        lines({{"--what-if NAME=LEAST..MOST", "range of the result over this range of an input"},
+               {"--crossover NAME=LEAST..MOST", "where the limiter changes in this range"},
+               {"--against KEY=VALUE", "where the faster of two requests changes"},
+               {"--result KEY", "analysed result; default: the time"},
+               {"--json", "print one JSON object"}}) +
+        "\nExample: napkin sensitivity gemm --gpu h100 --m 64 --n 8192 --k 8192 --crossover "
+        "m=1..4096");
+    sweeping->footer(
+        lines({{"--over KEY=LO..HI:N", "swept key or accelerator fact; also LO..HI:xF and A,B,C"},
+               {"--best KEY", "the row with the least of a column; most: max:KEY"},
+               {"--pareto KEY,KEY", "the rows that no other row beats in all of these columns"},
+               {"--plot FILE", "figure over the last axis: FILE.svg, FILE.png, or text"},
+               {"--csv", "CSV, a line per point"},
+               {"--json", "print one JSON object"},
+               {"--wide", "all columns; default: 100 characters"},
+               {"--shard I/N", "part I of N of the points"},
+               {"--threads N", "number of threads; default: one per core"},
+               {"--mpi", "share the points among the ranks of mpirun"}}) +
+        "\nExample: napkin sweep gemm --gpu h100 --n 8192 --k 8192 --over m=1..4096:x2");
+  }
   /// Files of plan: a trace, and the folder to save in.
   void add_plan_files() {
     CLI::App* plan_command = app.get_subcommand(napkin::plan_keys().name);

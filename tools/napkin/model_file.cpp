@@ -1,5 +1,6 @@
 #include "model_file.hpp"
 
+#include <cmath>
 #include <perfmodel/model/config/config_fields.hpp>
 #include <perfmodel/model/config/huggingface.hpp>
 
@@ -181,6 +182,13 @@ void found_model::require_storage(std::string_view name) const {
   if (unknown_storage.empty()) return;
   throw error(error_code::invalid_config, cat("model: ", in_quotes(name), ": ", unknown_storage,
                                               "; a given weight_format replaces the file's"));
+}
+
+std::string group_text(double group) {
+  const double side = std::round(std::sqrt(group));
+  const std::string text = pm::detail::number_text(side);
+  if (group > 1024.0 && side * side == group) return cat(text, " x ", text, " blocks");
+  return cat("groups of ", pm::detail::number_text(group));
 }
 
 std::string not_read_text(const std::vector<std::string>& fields) {

@@ -10,6 +10,9 @@
 
 namespace napkin {
 
+/// "groups of 32"; a group that is a square tile of weights is "128 x 128 blocks".
+std::string group_text(double group);
+
 struct found_model {
   perfmodel::transformer model{};
   perfmodel::weight_storage stored{};  ///< checkpoint storage of the weights; bf16 by default

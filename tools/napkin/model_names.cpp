@@ -69,6 +69,30 @@ std::string key_of(const std::string& plain) {
   return "";
 }
 
+/// Published models with the shapes of a catalogue model, joined as by joined().
+/// *Sources:* config.json of nvidia/DeepSeek-V3.1-NVFP4; published tables of Llama 3.3's shapes;
+/// DeepSeek-V3.2-Exp: model card, which has V3.2's indexer.
+std::string same_shape(const std::string& plain) {
+  constexpr std::pair<std::string_view, std::string_view> known[] = {
+      {"llama3370b", "llama_3_1_70b"},
+      {"deepseekv31", "deepseek_v3"},
+      {"deepseekv31terminus", "deepseek_v3"},
+      {"deepseekv32exp", "deepseek_v3_2"}};
+  for (const auto& [name, key] : known) {
+    if (plain == name) return std::string(key);
+  }
+  return "";
+}
+
+words without_training(std::string_view name) {
+  words parts = parts_of(name), rest;
+  std::erase_if(parts, is_tuning);
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (!is_release(parts, i)) rest.push_back(parts[i]);
+  }
+  return rest;
+}
+
 /// The leading letters of a name: qwen of Qwen2.5-7B, gptoss of gpt-oss-20b.
 std::string family_of(const std::string& plain) {
   return plain.substr(
@@ -99,11 +123,26 @@ std::string catalogue_name(std::string_view name) {
   if (std::string key = key_of(joined(parts)); !key.empty()) return key;
   std::erase_if(parts, is_tuning);
   if (std::string key = key_of(joined(parts)); !key.empty()) return key;
-  words without_release;
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (!is_release(parts, i)) without_release.push_back(parts[i]);
+  const std::string plain = joined(without_training(name));
+  if (std::string key = key_of(plain); !key.empty()) return key;
+  if (std::string key = same_shape(plain); !key.empty()) return key;
+  const auto begun = names_with_prefix(name);
+  return begun.size() == 1 ? std::string(begun.front()) : "";
+}
+
+std::vector<std::string_view> names_with_prefix(std::string_view name) {
+  const std::string plain = joined(without_training(name));
+  std::vector<std::string_view> all;
+  if (plain.empty()) return all;
+  for (const std::string_view key : model_names()) {
+    std::string begin;
+    for (const std::string& part : parts_of(key)) {
+      const bool version = std::all_of(part.begin(), part.end(), is_digit);
+      if (begin == plain && !version) all.push_back(key);
+      begin += part;
+    }
   }
-  return key_of(joined(without_release));
+  return all;
 }
 
 std::optional<quantised_name> without_format(std::string_view name) {

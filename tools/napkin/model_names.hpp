@@ -5,8 +5,13 @@
 #include <perfmodel/hardware/number_format.hpp>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace napkin {
+
+/// Catalogue names that begin with the parts of a name: qwen_3_5_397b_a17b of Qwen3.5-397B. A
+/// following version is another model: minimax_m2_5 is not MiniMax-M2.
+std::vector<std::string_view> names_with_prefix(std::string_view name);
 
 /// The catalogue name of a hub name: without its organization, in any case, with any of '-', '.',
 /// '_' and ' ' between its parts, and without parts that change no shape (Instruct, a date). ""

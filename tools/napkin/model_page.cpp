@@ -31,11 +31,7 @@ std::string format_text(const pm::storage_format& s) {
   std::string text = s.value_bits ? cat(pm::detail::significant(*s.value_bits, 4), " bits, run as ",
                                         name_of(s.format))
                                   : std::string(name_of(s.format));
-  if (s.group && s.scale_bits + s.zero_bits > 0.0) {
-    const bool block = *s.group == 128.0 * 128.0;
-    text +=
-        cat(" in ", block ? "128 x 128 blocks" : "groups of ", block ? "" : count_text(*s.group));
-  }
+  if (s.group && s.scale_bits + s.zero_bits > 0.0) text += cat(" in ", group_text(*s.group));
   if (s.wide_share > 0.0)
     text += cat(", ", pm::detail::significant(100.0 * s.wide_share, 3), " % in 16 bits");
   return text;
@@ -136,7 +132,8 @@ constexpr const char* shown_accelerators[] = {"h100_sxm", "h200_sxm",     "b200_
 constexpr int shown_devices[] = {1, 2, 4, 8};
 
 /// Contexts of the capacity table.
-std::vector<double> counted_contexts(const pm::transformer& m) {
+std::vector<double> counted_contexts(const pm::transformer& m, const model_view& view) {
+  if (view.context) return {*view.context};
   const double limit = m.max_context.value_or(131072.0);
   if (limit <= 8192.0) return {limit};
   return {8192.0, std::min(limit, 131072.0)};
@@ -150,7 +147,7 @@ struct model_capacity {
 };
 
 model_capacity capacity_of(const found_model& found, const pm::accelerator& a, int devices,
-                           const std::optional<pm::storage_format>& kv) {
+                           const std::optional<pm::storage_format>& kv, const model_view& view) {
   pm::deployment d;
   d.device = a;
   d.model = found.model;
@@ -159,7 +156,7 @@ model_capacity capacity_of(const found_model& found, const pm::accelerator& a, i
   d.kv = kv ? kv : found.kv;
   model_capacity r{&a, devices};
   if (!layout_feasible(d.layout, sharded_dims_of(d.model))) return r;
-  for (const double context : counted_contexts(found.model)) {
+  for (const double context : counted_contexts(found.model, view)) {
     const auto c = kv_capacity(d, context);
     r.sequences.push_back(c.feasible ? c.sequences : 0.0);
   }
@@ -168,12 +165,16 @@ model_capacity capacity_of(const found_model& found, const pm::accelerator& a, i
 }
 
 std::vector<model_capacity> capacities_of(const found_model& found,
-                                          const std::optional<pm::storage_format>& kv) {
+                                          const std::optional<pm::storage_format>& kv,
+                                          const model_view& view) {
+  std::vector<const pm::accelerator*> on;
+  if (view.on != nullptr) on = {view.on};
+  if (on.empty())
+    for (const char* name : shown_accelerators) on.push_back(&find_accelerator(name));
   std::vector<model_capacity> all;
-  for (const char* name : shown_accelerators) {
-    for (const int devices : shown_devices) {
-      all.push_back(capacity_of(found, find_accelerator(name), devices, kv));
-    }
+  for (const pm::accelerator* a : on) {
+    for (const int devices : shown_devices)
+      all.push_back(capacity_of(found, *a, devices, kv, view));
   }
   return all;
 }
@@ -214,11 +215,12 @@ std::string contexts_text(const pm::transformer& m, const pm::storage_format& kv
   return table(rows, "r");
 }
 
-std::string capacities_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
+std::string capacities_text(const found_model& found, const std::optional<pm::storage_format>& kv,
+                            const model_view& view) {
   table_rows rows = {{"sequences on", "memory", "context"}};
   for (const int devices : shown_devices) rows.front().push_back(cat(devices, " x"));
-  const std::vector<double> contexts = counted_contexts(found.model);
-  const std::vector<model_capacity> all = capacities_of(found, kv);
+  const std::vector<double> contexts = counted_contexts(found.model, view);
+  const std::vector<model_capacity> all = capacities_of(found, kv, view);
   const std::size_t choices = std::size(shown_devices);
   for (std::size_t first = 0; first < all.size(); first += choices) {
     for (std::size_t c = 0; c < contexts.size(); ++c) {
@@ -232,17 +234,34 @@ std::string capacities_text(const found_model& found, const std::optional<pm::st
   }
   return table(rows, "lr") +
          "  Concurrent sequences with tensor parallelism; -: does not fit. Memory budget: "
-         "napkin kv_capacity.\n";
+         "napkin kv_capacity.\n"
+         "  Memory as the driver shows it, in 1e9 B (h200_sxm: 141 GB as sold = 151e9 B).\n";
 }
 
-/// "Fits on 2 x h100_sxm: 33 sequences of 8k tokens." for the smallest number of H100.
-std::string fit_text(const found_model& found, const std::optional<pm::storage_format>& kv) {
-  for (const model_capacity& r : capacities_of(found, kv)) {
-    if (r.on->name.view() != std::string_view("h100_sxm") || r.sequences.empty()) continue;
-    return cat("Fits on ", r.devices, " x h100_sxm: ", count_text(r.sequences.front()),
-               " sequences of ", context_text(counted_contexts(found.model).front()), " tokens.\n");
+/// "Fits on 8 x h200_sxm, 8 x b200_sxm, 4 x mi300x; not on 8 x h100_sxm.": the smallest count of
+/// each data-centre accelerator, or of the given one, with its sequences.
+std::string fit_text(const found_model& found, const std::optional<pm::storage_format>& kv,
+                     const model_view& view) {
+  constexpr std::string_view usual[] = {"h100_sxm", "h200_sxm", "b200_sxm", "mi300x"};
+  const std::string context = context_text(counted_contexts(found.model, view).front());
+  std::string on, not_on, sequences;
+  std::string_view last;
+  for (const model_capacity& r : capacities_of(found, kv, view)) {
+    const std::string_view name = r.on->name.view();
+    if (view.on == nullptr &&
+        std::find(std::begin(usual), std::end(usual), name) == std::end(usual))
+      continue;
+    if (name == last) continue;  // fits on fewer
+    const bool fits = !r.sequences.empty();
+    if (!fits && r.devices < *std::rbegin(shown_devices)) continue;
+    last = name;
+    std::string& text = fits ? on : not_on;
+    text += cat(text.empty() ? "" : ", ", r.devices, " x ", name);
+    if (fits) sequences = count_text(r.sequences.front());
   }
-  return "Does not fit on 8 x h100_sxm.\n";
+  if (on.empty()) return wrapped(cat("Does not fit on ", not_on, "."), 0);
+  if (view.on != nullptr) on += cat(": ", sequences, " sequences of ", context, " tokens");
+  return wrapped(cat("Fits on ", on, not_on.empty() ? "" : "; not on ", not_on, "."), 0);
 }
 
 }  // namespace
@@ -263,7 +282,7 @@ double counted_active(const pm::transformer& m) {
   return !experts_of(m) ? parameters(m).total() : matmul_parameters(m);
 }
 
-json model_facts(const found_model& found, const pm::storage_format& kv) {
+json model_facts(const found_model& found, const pm::storage_format& kv, const model_view& view) {
   const pm::transformer& m = found.model;
   json out = json::object();
   for (const part& x : parts_of(found)) {
@@ -282,9 +301,9 @@ json model_facts(const found_model& found, const pm::storage_format& kv) {
                     {"state_bytes", number_json("state_bytes", state_bytes(m).value())}});
   }
   out["over_context"] = std::move(over);
-  const auto counted = counted_contexts(m);
+  const auto counted = counted_contexts(m, view);
   json rooms = json::array();
-  for (const model_capacity& r : capacities_of(found, kv)) {
+  for (const model_capacity& r : capacities_of(found, kv, view)) {
     json sequences = json::object();
     for (std::size_t i = 0; i < r.sequences.size(); ++i) {
       sequences[count_text(counted[i])] = number_json("sequences", r.sequences[i]);
@@ -299,7 +318,8 @@ json model_facts(const found_model& found, const pm::storage_format& kv) {
   return out;
 }
 
-std::string model_page(const found_model& found, const pm::storage_format& kv, const char* kv_why) {
+std::string model_page(const found_model& found, const pm::storage_format& kv, const char* kv_why,
+                       const model_view& view) {
   const pm::transformer& m = found.model;
   const double all = parameters(m).total(), active = counted_active(m);
   std::string s = cat(m.name.view(), ": ", found.draft.empty() ? "" : found.draft,
@@ -308,7 +328,7 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
   if (active < all) s += cat(" (", parameters_text(active), " active per token)");
   s += cat(", ", size_text(weight_bytes(m, found.stored).value()), " of weights, ",
            size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.\n");
-  s += fit_text(found, kv);
+  s += fit_text(found, kv, view);
   s += cat("\n", count_text(m.layers.count), " layers, ",
            m.max_context ? cat("context up to ", count_text(*m.max_context), " tokens")
                          : "no stated context limit",
@@ -320,7 +340,7 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
                              " per token at long context"),
                          0));
   s += contexts_text(m, kv);
-  s += cat("\nCapacity\n", capacities_text(found, kv));
+  s += cat("\nCapacity\n", capacities_text(found, kv, view));
   return s + wrapped(cat("source: ", one_line(found.source)), 2);
 }
 

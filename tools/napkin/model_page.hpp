@@ -13,9 +13,16 @@ std::vector<std::string> layer_kinds(const perfmodel::transformer& m);
 /// and shared experts of a token, and no input embedding, of which a token reads one row.
 double counted_active(const perfmodel::transformer& m);
 
+/// Accelerator and context of the capacity table; without them the common ones.
+struct model_view {
+  const perfmodel::accelerator* on = nullptr;
+  std::optional<double> context{};
+};
+
 /// JSON of the page: parts, memory over the context, and capacity on common accelerators.
-json model_facts(const found_model& found, const perfmodel::storage_format& kv);
+json model_facts(const found_model& found, const perfmodel::storage_format& kv,
+                 const model_view& view = {});
 std::string model_page(const found_model& found, const perfmodel::storage_format& kv,
-                       const char* kv_why);
+                       const char* kv_why, const model_view& view = {});
 
 }  // namespace napkin

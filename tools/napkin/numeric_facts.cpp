@@ -1,5 +1,6 @@
 #include "numeric_facts.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include "io/amount.hpp"
@@ -19,7 +20,9 @@ std::vector<numeric_input> numeric_facts_of(const request& r) {
     } else if (v.is_string()) {
       std::string_view rest;
       const auto x = parse_number(v.get_ref<const std::string&>(), rest);
-      if (x) all.push_back({name, true, false, *x, std::string(rest)});
+      if (!x) continue;
+      rest.remove_prefix(std::min(rest.find_first_not_of(' '), rest.size()));
+      all.push_back({name, true, false, *x, std::string(rest)});
     }
   }
   return all;
@@ -27,7 +30,7 @@ std::vector<numeric_input> numeric_facts_of(const request& r) {
 
 json fact_value(const numeric_input& x, double value) {
   if (x.rest.empty()) return value;
-  return perfmodel::detail::significant(value, 17) + " " + x.rest;
+  return cat(json(value).dump(), " ", x.rest);  // the shortest text of this number
 }
 
 }  // namespace napkin

@@ -1,7 +1,10 @@
 #include "output.hpp"
 
+#include <array>
 #include <bitset>
 #include <cmath>
+#include <cstdio>
+#include <cstdlib>
 #include <functional>
 #include <perfmodel/units/text.hpp>
 #include <sstream>
@@ -27,6 +30,19 @@ std::string value_text(double x, const pm::unit_exponents& unit) {
   if (counts && x == std::floor(x) && std::fabs(x) < 1e15) return pm::detail::number_text(x);
   return pm::to_string(x, unit, output_digits);
 }
+
+/// A value of a request as it is shown: 600 ns are 6e-07 s, not 6.000000000000001e-07.
+json shown_value(const json& x) {
+  if (x.is_array()) {
+    json all = json::array();
+    for (const json& one : x) all.push_back(shown_value(one));
+    return all;
+  }
+  if (!x.is_number_float()) return x;
+  std::array<char, 40> text{};
+  std::snprintf(text.data(), text.size(), "%.15g", x.get<double>());
+  return std::strtod(text.data(), nullptr);
+}
 }  // namespace
 
 std::string headline(const query& asked, const json& object) {
@@ -37,7 +53,7 @@ std::string headline(const query& asked, const json& object) {
     const json& facts = name == "set" ? v : json{{name, v}};
     for (const auto& [fact, x] : facts.items()) {
       s += cat(separator, name == "set" ? "set " : "", fact, " ",
-               x.is_string() ? one_line(x.get<std::string>()) : write_json(x));
+               x.is_string() ? one_line(x.get<std::string>()) : write_json(shown_value(x)));
       separator = ", ";
     }
   }

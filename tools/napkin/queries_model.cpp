@@ -23,7 +23,12 @@ struct model {
             .optional(),
         format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
             .optional(),
-        engine_key()};
+        engine_key(),
+        accelerator_key().optional(),
+        count("context",
+              "tokens per sequence in the capacity table; default: 8k, and the model's limit up to "
+              "128k")
+            .optional()};
   }
 
   template <pm::Scalar T, class Mode>
@@ -34,7 +39,8 @@ struct model {
     // Formats of engines on H100; NVFP4 checkpoints on B200, for which they are made.
     const bool nvfp4 = found.stored.experts.group == 16.0 || found.stored.linear.group == 16.0;
     pm::deployment d;
-    d.device = find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
+    const bool on_one = in.has("accelerator");
+    d.device = on_one ? in.chip() : find_accelerator(nvfp4 ? "b200_sxm" : "h100_sxm");
     d.weights = found.stored;
     d.kv = found.kv;
     d.serving_engine = *pm::find_engine(in.text("engine"));
@@ -65,8 +71,17 @@ struct model {
       out.facts["why"] = {{"activation_format", (most ? f.experts : f.linear).why},
                           {"kv_format", kv_why}};
       if (!found.draft.empty()) out.facts["draft"] = found.draft;
-      out.facts.update(model_facts(found, kv));
-      out.page = model_page(found, kv, kv_why);
+      model_view view;
+      if (on_one) view.on = &in.chip();
+      if (in.has("context")) view.context = in.plain("context");
+      if (view.context && m.max_context && *view.context > *m.max_context) {
+        throw pm::error(
+            pm::error_code::out_of_range,
+            cat("context is ", pm::detail::number_text(*view.context), "; allowed: at most ",
+                pm::detail::number_text(*m.max_context), ", the model's limit"));
+      }
+      out.facts.update(model_facts(found, kv, view));
+      out.page = model_page(found, kv, kv_why, view);
     }
     return out;
   }

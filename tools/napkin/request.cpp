@@ -293,6 +293,7 @@ namespace {
   names.insert(names.end(), {"id", "mode"});
   if (asked.find("accelerator") != nullptr) names.push_back("set");
   if (has_prices(asked)) names.push_back("price");
+  if (asked.name == std::string_view("diagnose")) names.push_back("runs");  // on the command line
   const std::string near = suggested(name, names);
   throw error(code::unknown_key, cat("unknown key ", in_quotes(name), " of ", asked.name,
                                      near.empty() ? cat("; allowed: ", listed(names))

@@ -241,7 +241,7 @@ std::string label_of(std::string_view key) {
   }
   return std::string(key);
 }
-/// "5.21 TB/s" of a fact's value with 17 digits.
+/// "5.21 TB/s" of a fact's value with all its digits.
 std::string fact_text(const json& v) {
   if (v.is_number()) return perfmodel::detail::significant(v.get<double>(), 4);
   std::string_view rest;

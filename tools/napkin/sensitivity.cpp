@@ -8,6 +8,7 @@
 #include "io/amount.hpp"
 #include "numeric_facts.hpp"
 #include "output.hpp"
+#include "query_words.hpp"
 #include "summary.hpp"
 #include "uncertainty.hpp"
 
@@ -475,13 +476,16 @@ json sensitivity_json(const json& object, const given_profile* profile) {
 }
 
 std::string sensitivity_text(const json& object, const json& found) {
+  const std::string key = found["key"];
   const auto number = [](const json& x) {
     return x.is_null() ? std::string("infeasible")
                        : perfmodel::detail::significant(x.get<double>(), 4);
   };
+  const auto result = [&](const json& x) {
+    return x.is_null() ? std::string("infeasible") : result_text(key, x.get<double>());
+  };
   std::string s = found.contains("conclusion") ? found["conclusion"].get<std::string>() : "";
-  s += cat(query_of(object["of"]).name, ": ", found["key"].get<std::string>(), " ",
-           number(found["value"]), "\n");
+  s += cat(query_of(object["of"]).name, ": ", key, " ", result(found["value"]), "\n");
   if (!found["value"].is_null()) s += elasticities_table(found["elasticities"]);
   if (found.contains("interval")) s += uncertainty_text(found["interval"]);
   if (found.contains("crossovers")) {
@@ -493,10 +497,10 @@ std::string sensitivity_text(const json& object, const json& found) {
   }
   if (found.contains("what_if")) {
     const json& w = found["what_if"];
-    s += cat("  what if: ", number(w["low"]), " to ", number(w["high"]), "\n");
+    s += cat("  what if: ", result(w["low"]), " to ", result(w["high"]), "\n");
     for (const json& one : w["single"]) {
-      s += cat("    ", one["input"].get<std::string>(), " only: ", number(one["low"]), " to ",
-               number(one["high"]), "\n");
+      s += cat("    ", one["input"].get<std::string>(), " only: ", result(one["low"]), " to ",
+               result(one["high"]), "\n");
     }
   }
   return s;

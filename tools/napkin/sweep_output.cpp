@@ -62,8 +62,34 @@ std::string count_text(std::uint64_t n, const char* what) {
   return cat(n, " ", what, n == 1 ? "" : "s");
 }
 
+/// "none feasible: the reason" or "all refused: the error", where no point has a result; else "".
+/// The reason is that of the first point.
+std::string failure_text(const sweep_table& t) {
+  const auto column = [&](const char* name) {
+    return static_cast<std::size_t>(std::find(t.columns.begin(), t.columns.end(), name) -
+                                    t.columns.begin());
+  };
+  const auto all_are = [&](std::size_t c, const auto& is) {
+    return !t.rows.empty() && c < t.columns.size() &&
+           std::ranges::all_of(t.rows, [&](const auto& row) { return is(row[c]); });
+  };
+  const auto first = [&](const char* what, std::size_t c) {
+    std::string s = cat(", ", what);
+    if (c >= t.columns.size() || is_empty(t.rows[0][c])) return s;
+    s += cat(": ", cell_text(t.rows[0][c], t.units[c]));
+    return is_constant(t, c) ? s : s + cat(" (at ", place_text(t, t.rows[0]), ")");
+  };
+  const std::size_t error = column("error"), reason = column("reason");
+  if (all_are(error, [](const cell& c) { return !is_empty(c); }))
+    return first("all refused", error);
+  if (all_are(column("feasible"), [](const cell& c) { return c == cell(false); }))
+    return first("none feasible", reason);
+  return "";
+}
+
 std::string conclusion(const sweep_request& r, const sweep_table& t) {
   std::string s = cat(r.asked->name, ": ", count_text(t.points, "point"));
+  if (const std::string failed = failure_text(t); !failed.empty()) return s + failed + ".";
   if (t.errors > 0) s += cat(", ", t.errors, " of them refused");
   if (!r.pareto.empty()) {
     s += cat(", ", t.rows.size(), " on the Pareto front of ");

@@ -16,8 +16,8 @@ namespace perfmodel::inline v0_3::catalog {
 namespace sources {
 // clang-format off
 inline constexpr source aic_gemm{basis::measured, "fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected"};
-inline constexpr source aic_gemm_and_services{basis::measured, "products: fitted to the GEMM latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected; the host: to the services there and in InferenceX (December 2025, Apache-2.0)"};
-inline constexpr source services_and_vllm{basis::measured, "products: vllm's, for want of sglang's own rows; the host: fitted to the services in ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
+inline constexpr source aic_gemm_and_services{basis::measured, "GEMMs: fitted to the latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected; CPU times: to the services there and in InferenceX (December 2025, Apache-2.0)"};
+inline constexpr source services_and_vllm{basis::measured, "GEMMs: fitted to vLLM's latencies, since SGLang has none here; CPU times: fitted to the services in ai-dynamo/aiconfigurator 095f58a5 and InferenceX (December 2025, Apache-2.0)"};
 // clang-format on
 }  // namespace sources
 

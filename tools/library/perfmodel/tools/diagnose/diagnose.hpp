@@ -155,7 +155,7 @@ class diagnostician {
   }
 
   /// A step within the interval of its prediction is as expected. One above it has the difference
-  /// to explain, which a trace names; without a trace it is launches, and then the host.
+  /// to explain, which a trace names; without a trace it is unexplained, and launches are inferred.
   void expected() {
     if (!predicted_ || m_.time < out_.bound.time) return;
     const std::string interval = "predicted " + to_string(predicted_->value.time, 4) +
@@ -172,16 +172,13 @@ class diagnostician {
     if (has_trace()) return;
     const duration<> excess = m_.time - predicted_->value.time;
     const double share = excess / m_.time;
-    const std::string more = to_string(excess, 3) + " more than " + interval;
-    const bool launches = launch_time_ > 0.5 * excess;
+    add(bottleneck::unexplained, share,
+        to_string(excess, 3) + " unexplained: measured " + to_string(m_.time, 4) + ", " + interval +
+            "; measure gpu_busy (nsys, DCGM)");
     const double launched = (std::min)(1.0, double(launch_time_ / excess));
-    add(bottleneck::launch, launches ? share : launched * share,
-        more + "; " + significant(demand_.launches, 3) +
-            " kernels launched without a CUDA graph "
-            "take " +
+    add(bottleneck::launch, launched * share,
+        significant(demand_.launches, 3) + " kernels launched without a CUDA graph take " +
             to_string(launch_time_, 3) + " of CPU time");
-    out_.findings.back().inferred = true;
-    add(bottleneck::host, 0.9 * share, more + "; measure gpu_busy or the gaps between kernels");
     out_.findings.back().inferred = true;
   }
   bool has_trace() const {
@@ -255,6 +252,8 @@ class diagnostician {
       const bool of_all = f.cause == bottleneck::measurement ||
                           f.cause == bottleneck::contradiction ||
                           f.cause == bottleneck::as_expected;
+      // Launches are a part of what is unexplained.
+      if (f.inferred && f.cause == bottleneck::launch) continue;
       if (!of_all && f.cause != bottleneck::unfused_traffic) rest -= f.share;
     }
     return (std::max)(0.05, rest);
@@ -320,6 +319,8 @@ class diagnostician {
     const auto place = [this](const finding& f) {
       if (f.cause == bottleneck::measurement || f.cause == bottleneck::contradiction) return 0;
       const bool of_kernels = f.cause > bottleneck::elementwise_time;
+      const bool saturated = out_.dram_share >= limits_.saturated_share;
+      if (f.cause == bottleneck::memory_bandwidth && !saturated) return 5;
       if (f.cause == bottleneck::as_expected) return 3;
       if (f.inferred) return 4;
       if (f.cause <= bottleneck::stragglers && f.share >= limits_.main_share) return 1;
@@ -357,10 +358,12 @@ class diagnostician {
 ///      and stragglers), where they take at least `main_share` of the time;
 ///   2. the bottleneck of the kernels: compute above the ridge point; below it bandwidth (DRAM is
 ///      saturated), latency (it is not), or access pattern (sectors a request, lost L2 reuse);
+///      bandwidth below `saturated_share` comes last;
 ///   3. other causes by their share.
 /// A time below the bound is an error of the measurement, and counters that contradict each other
 /// or the model are named first. With a prediction, a step within its interval is as expected,
-/// after measured shares from `least_share` on; inferred causes come last.
+/// after measured shares from `least_share` on; above it, without a trace, the difference is
+/// `unexplained` and comes first; inferred causes come last.
 /// *Sources:* the flowchart, seven signatures and five trace patterns of ML-systems textbooks;
 /// thresholds are policy.
 /// *Leaves out:* several steps (an intermittent straggler), power and clocks.

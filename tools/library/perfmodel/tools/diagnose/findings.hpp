@@ -29,7 +29,8 @@ enum class bottleneck {
   access_pattern,
   compute,
   contradiction,
-  as_expected
+  as_expected,
+  unexplained
 };
 
 constexpr const char* name_of(bottleneck b) {
@@ -48,7 +49,8 @@ constexpr const char* name_of(bottleneck b) {
                                    "access_pattern",
                                    "compute",
                                    "contradiction",
-                                   "as_expected"};
+                                   "as_expected",
+                                   "unexplained"};
   return detail::entry_of(names, b, "bottleneck");
 }
 
@@ -70,7 +72,8 @@ constexpr const char* remedy_for(bottleneck b) {
       "coalesce and align, another layout, blocked caches, a smaller working set for the L2",
       "lower-precision formats the units multiply, sparsity, less work; more devices",
       "none: repeat the measurement; rates per GPU, counters and time of the same steps",
-      "none for the engine: lower-precision formats, another layout or batch (napkin advise)"};
+      "none for the engine: lower-precision formats, another layout or batch (napkin advise)",
+      "none yet: the time alone does not say whether the GPU works or waits"};
   return detail::entry_of(levers, b, "bottleneck");
 }
 /// Measurement that confirms a cause.
@@ -91,7 +94,8 @@ constexpr const char* check_for(bottleneck b) {
       "sectors per request (best 4 for 4-byte elements, 16 for 16-byte), L2 hit rate",
       "tensor-pipe utilisation; clocks and power; padded tiles",
       "units, number of GPUs, and the range of time of each counter",
-      "the largest terms of the prediction: napkin explain step"};
+      "the largest terms of the prediction: napkin explain step",
+      "gpu_busy and the gaps between kernels (Nsight Systems, DCGM)"};
   return detail::entry_of(checks, b, "bottleneck");
 }
 
