@@ -552,15 +552,20 @@ TEST_CASE("scaling does not drain the only replica that serves", "[simulate]") {
 TEST_CASE("transfers of a replica queue", "[simulate]") {
   pm::detail::transfer_queue q;
   CHECK(q.next() == pm::request_source::never);
-  q.send({.index = 1, .replica = 0}, 1.0, 0.5);
-  q.send({.index = 2, .replica = 0}, 1.1, 0.5);
-  q.send({.index = 3, .replica = 1}, 1.2, 0.1);
-  q.send({.index = 4, .replica = 0}, 5.0, 0.5);
+  q.send({.index = 1, .replica = 0}, 1.0, 0.5, 0.0);
+  q.send({.index = 2, .replica = 0}, 1.1, 0.5, 0.0);
+  q.send({.index = 3, .replica = 1}, 1.2, 0.1, 0.0);
+  q.send({.index = 4, .replica = 0}, 5.0, 0.5, 0.0);
   std::vector<std::pair<std::int64_t, double>> order;
   while (q.next() < pm::request_source::never) {
     const auto t = q.take();
     order.emplace_back(t.prefill.index, t.ready);
   }
+  // A cache joins its batch after the transfer, in which the next one is sent.
+  q.send({.index = 5, .replica = 2}, 6.0, 0.5, 2.0);
+  q.send({.index = 6, .replica = 2}, 6.0, 0.5, 2.0);
+  CHECK(q.take().ready == Approx(8.5));
+  CHECK(q.take().ready == Approx(9.0));
   REQUIRE(order.size() == 4);
   const std::pair<std::int64_t, double> expected[] = {{3, 1.3}, {1, 1.5}, {2, 2.0}, {4, 5.5}};
   for (std::size_t i = 0; i < 4; ++i) {

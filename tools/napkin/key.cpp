@@ -105,7 +105,7 @@ key measured_key() {
 }
 
 key redundant_experts_key(const char* name) {
-  return count(name, "copies of experts in addition to the model's (num_redundant_experts)", 0.0,
+  return count(name, "replicas of experts in addition to the model's (num_redundant_experts)", 0.0,
                1e6)
       .otherwise("0");
 }

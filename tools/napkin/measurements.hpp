@@ -30,12 +30,12 @@ struct gemm_latencies {
   bool recorded = false;  ///< from recordings
 };
 
-/// GEMM latencies of a file: a recording (validation/recording) where it starts with '{', else a CSV
-/// with a header; of a folder: of all recordings in it. CSV columns: dtype, m, n, k, latency_us (or
-/// latency_ms, latency_s), and optionally gpu, backend and weight_copies (default: the backend's
-/// published benchmark, else 0). A recording yields the median of each point: gemm_time with cold
-/// weights, as in a model, else with warm weights, else verify_time; without any, no row. Throws
-/// unreadable_file, missing_key, unknown_key, wrong_type, out_of_range, unknown_name and
+/// GEMM latencies of a file: a recording (validation/recording) where it starts with '{', else a
+/// CSV with a header; of a folder: of all recordings in it. CSV columns: dtype, m, n, k, latency_us
+/// (or latency_ms, latency_s), and optionally gpu, backend and weight_copies (default: the
+/// backend's published benchmark, else 0). A recording yields the median of each point: gemm_time
+/// with cold weights, as in a model, else with warm weights, else verify_time; without any, no row.
+/// Throws unreadable_file, missing_key, unknown_key, wrong_type, out_of_range, unknown_name and
 /// inconsistent, each with the line or point; rows of several GPUs are inconsistent.
 gemm_latencies read_gemm_latencies(const std::string& path, const perfmodel::accelerator& a,
                                    const row_choice& choice);

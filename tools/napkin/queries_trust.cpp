@@ -13,7 +13,8 @@ namespace {
 namespace pm = perfmodel;
 
 /// Errors of one figure in per cent: mean (of TTFT the median) of |predicted / measured - 1|, bias,
-/// and share of runs inside the 80 % interval (-1: no interval). 0 where the runs have no such figure.
+/// and share of runs inside the 80 % interval (-1: no interval). 0 where the runs have no such
+/// figure.
 struct figure_errors {
   double mean = 0.0, bias = 0.0, inside = -1.0;
 };

@@ -9,10 +9,10 @@ namespace perfmodel::inline v0_3 {
 
 /// Parallel degrees. Expert parallelism adds no ranks: it regroups those of tensor, data and
 /// context parallelism into `expert` groups. Each expert is sharded over the tensor x data x
-/// context / expert ranks of its group. `redundant_experts` are copies of experts in addition to the
-/// model's, as 48 ranks with 288 slots hold 256 experts.
+/// context / expert ranks of its group. `redundant_experts` are replicas of experts in addition to
+/// the model's, as 48 ranks with 288 slots hold 256 experts.
 /// Source: vLLM's and SGLang's EPLB (num_redundant_experts); DeepSeek-V3 Technical Report, 2024,
-/// section 3.4.2. Leaves out: what the copies are for, a skewed load of the experts.
+/// section 3.4.2. Leaves out: what the replicas are for, a skewed load of the experts.
 struct parallel_layout {
   int tensor = 1;
   int pipeline = 1;
@@ -90,15 +90,15 @@ constexpr feasibility layout_feasible(const parallel_layout& l, const sharded_di
     return infeasible("layout.pipeline has more stages than the model has layers", "layers",
                       pipeline, *d.layers);
   }
-  const double copies =
+  const double replicas =
       detail::not_negative("layout.redundant_experts", static_cast<double>(l.redundant_experts));
-  if (copies > 0.0 && (expert == 1.0 || d.experts == 0)) {
+  if (replicas > 0.0 && (expert == 1.0 || d.experts == 0)) {
     return infeasible("redundant experts need expert parallelism, and a model with experts",
-                      "experts", copies, d.experts);
+                      "experts", replicas, d.experts);
   }
-  if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts + copies))) {
+  if (expert > 1 && (d.experts == 0 || !detail::divides_evenly(expert, d.experts + replicas))) {
     return infeasible("layout.expert does not divide the experts", "experts", expert,
-                      d.experts + copies);
+                      d.experts + replicas);
   }
   if (!detail::divides_evenly(expert, stage)) {
     return infeasible("layout.expert does not divide the ranks of a stage", "accelerators", expert,
