@@ -218,4 +218,10 @@ text=$("$napkin" sweep serving --model llama_3_1_70b --gpu h100_sxm --isl 1000 -
 [[ $(tr -s ' \n' ' ' <<<"$text") == 'serving: 7 points, none feasible: weights and KV cache exceed '* ]] || fail "nothing feasible: $text"
 text=$("$napkin" sweep serving --model llama_3_1_70b --gpu h100_sxm --tp 4 --isl 1000 --osl 500 --over users=1,2)
 [[ $text != *'none feasible'* ]] || fail "all feasible: $text"
+# Of some points refused and the others infeasible, and of a chip without a fabric.
+text=$("$napkin" sweep serving --model llama_3_1_70b --gpu h100_sxm --isl 1000 --osl 500 --over users=1,8 --over tp=1,3 2>/dev/null)
+[[ $text == 'serving: 4 points, 2 of them refused, none feasible: weights '* ]] || fail "refused and infeasible: $text"
+"$napkin" gpus --export h100_sxm | sed '/"fabric\./d; s/"name": "h100_sxm"/"name": "chip_x"/' >"$folder/chip_x.json"
+text=$("$napkin" sweep serving --model llama_3_1_70b --gpu "$folder/chip_x.json" --tp 4 --isl 1000 --osl 500 --over users=1..64:x2)
+[[ $(tr -s ' \n' ' ' <<<"$text") == 'serving: 7 points, none feasible: '*'; chip_x states no fabric.kind or fabric.bandwidth.'* ]] || fail "no fabric: $text"
 finish

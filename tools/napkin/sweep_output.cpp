@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <perfmodel/units/text.hpp>
 
+#include "accelerator_file.hpp"
 #include "output.hpp"
 #include "summary.hpp"
 #include "sweep.hpp"
@@ -62,34 +63,59 @@ std::string count_text(std::uint64_t n, const char* what) {
   return cat(n, " ", what, n == 1 ? "" : "s");
 }
 
+/// "; chip_x states no fabric.kind or fabric.bandwidth" for a parallel layout on one accelerator
+/// without a fabric; else "".
+std::string missing_fabric(const sweep_request& r, const std::string& reason) {
+  const auto at = r.base.find("accelerator");
+  if (at == r.base.end() || !at->is_string() || reason.find("fabric joins") == reason.npos)
+    return "";
+  try {
+    const found_accelerator chip = named_accelerator(at->get<std::string>());
+    if ((*chip).fabric.exists()) return "";
+    return cat("; ", (*chip).name.view(), " states no fabric.kind or fabric.bandwidth");
+  } catch (const error&) {  // a list of accelerators
+    return "";
+  }
+}
+
 /// "none feasible: the reason" or "all refused: the error", where no point has a result; else "".
-/// The reason is that of the first point.
-std::string failure_text(const sweep_table& t) {
+/// The reason is that of the first infeasible point.
+std::string failure_text(const sweep_request& r, const sweep_table& t) {
   const auto column = [&](const char* name) {
     return static_cast<std::size_t>(std::find(t.columns.begin(), t.columns.end(), name) -
                                     t.columns.begin());
   };
-  const auto all_are = [&](std::size_t c, const auto& is) {
-    return !t.rows.empty() && c < t.columns.size() &&
-           std::ranges::all_of(t.rows, [&](const auto& row) { return is(row[c]); });
+  const auto value = [&](const std::vector<cell>& row, std::size_t c) {
+    return c < row.size() ? row[c] : cell();
   };
-  const auto first = [&](const char* what, std::size_t c) {
-    std::string s = cat(", ", what);
-    if (c >= t.columns.size() || is_empty(t.rows[0][c])) return s;
-    s += cat(": ", cell_text(t.rows[0][c], t.units[c]));
-    return is_constant(t, c) ? s : s + cat(" (at ", place_text(t, t.rows[0]), ")");
-  };
-  const std::size_t error = column("error"), reason = column("reason");
-  if (all_are(error, [](const cell& c) { return !is_empty(c); }))
-    return first("all refused", error);
-  if (all_are(column("feasible"), [](const cell& c) { return c == cell(false); }))
-    return first("none feasible", reason);
-  return "";
+  const std::size_t error = column("error"), feasible = column("feasible");
+  const std::vector<cell>* infeasible = nullptr;
+  std::size_t refused = 0;
+  const bool refusals_known = t.errors > 0 && feasible < t.columns.size();
+  for (const auto& row : t.rows) {
+    if (value(row, feasible) == cell(false)) {
+      if (infeasible == nullptr) infeasible = &row;
+    } else if (is_empty(value(row, feasible)) && (refusals_known || !is_empty(value(row, error)))) {
+      ++refused;
+    } else {
+      return "";
+    }
+  }
+  if (t.rows.empty()) return "";
+  const bool none_refused = refused == 0;
+  const std::vector<cell>& row = infeasible != nullptr ? *infeasible : t.rows[0];
+  const std::size_t why = infeasible != nullptr ? column("reason") : error;
+  std::string s = infeasible == nullptr ? ", all refused" : ", none feasible";
+  if (infeasible != nullptr && !none_refused) s = cat(", ", refused, " of them refused", s);
+  if (is_empty(value(row, why))) return s;
+  const std::string reason = cell_text(row[why], t.units[why]);
+  s += cat(": ", reason, missing_fabric(r, reason));
+  return is_constant(t, why) ? s : s + cat(" (at ", place_text(t, row), ")");
 }
 
 std::string conclusion(const sweep_request& r, const sweep_table& t) {
   std::string s = cat(r.asked->name, ": ", count_text(t.points, "point"));
-  if (const std::string failed = failure_text(t); !failed.empty()) return s + failed + ".";
+  if (const std::string failed = failure_text(r, t); !failed.empty()) return s + failed + ".";
   if (t.errors > 0) s += cat(", ", t.errors, " of them refused");
   if (!r.pareto.empty()) {
     s += cat(", ", t.rows.size(), " on the Pareto front of ");
