@@ -123,6 +123,7 @@ TEST_CASE("a driver's device name leads to its catalogue entry and to no other")
     return found;
   };
   CHECK(key("NVIDIA H200") == "h200_sxm");
+  CHECK(key("NVIDIA H100 NVL") == "h100_nvl");
   CHECK(key("NVIDIA H20") == "h20");
   CHECK(key("NVIDIA GH200 480GB") == "gh200_96gb");
   CHECK(key("NVIDIA GH200 144G HBM3e") == "gh200_144gb");
@@ -146,7 +147,7 @@ TEST_CASE("a driver's device name leads to its catalogue entry and to no other")
   CHECK(key("NVIDIA GeForce RTX 3090 Ti") == "");
   CHECK(key("Tesla T4") == "t4");
   CHECK(key("NVIDIA GB10") == "gb10");
-  CHECK(key("NVIDIA H200 NVL") == "");
+  CHECK(key("NVIDIA H200 NVL") == "h200_nvl");
   CHECK(key("NVIDIA H200 MIG 1g.18gb") == "");
   CHECK(key("") == "");
 }

@@ -12,7 +12,7 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
   struct product {
     std::string_view driver_name, name;
   };
-  constexpr std::array<product, 31> products{{
+  constexpr std::array<product, 33> products{{
       {"V100-SXM2-32GB", "v100_sxm_32gb"},
       {"Tesla T4", "t4"},
       {"A100-SXM4-80GB", "a100_sxm_80gb"},
@@ -25,7 +25,9 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
       {"GeForce RTX 3090", "rtx_3090"},
       {"H100 80GB HBM3", "h100_sxm"},
       {"H100 PCIe", "h100_pcie"},
+      {"NVIDIA H100 NVL", "h100_nvl"},
       {"NVIDIA H200", "h200_sxm"},
+      {"NVIDIA H200 NVL", "h200_nvl"},
       {"NVIDIA H20", "h20"},
       {"NVIDIA H800", "h800_sxm"},
       {"GH200 144G HBM3e", "gh200_144gb"},
@@ -45,9 +47,9 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
       {"RTX PRO 6000 Blackwell Max-Q Workstation", "rtx_pro_6000_max_q"},
       {"NVIDIA GB10", "gb10"},
   }};
-  for (const std::string_view other : {" NVL", " Ti", "Laptop", " MIG "}) {
-    if (driver_name.find(other) != std::string_view::npos) return {};
-  }
+  constexpr auto has = [](std::string_view name, std::string_view part) {
+    return name.find(part) != std::string_view::npos;
+  };
   if (driver_name.ends_with(" D")) return {};
   product best{};
   for (const product& p : products) {
@@ -57,6 +59,9 @@ constexpr std::string_view catalogue_name(std::string_view driver_name) {
     // "NVIDIA L4" is not "NVIDIA L40".
     if (end < driver_name.size() && driver_name[end] != ' ') continue;
     if (p.driver_name.size() > best.driver_name.size()) best = p;
+  }
+  for (const std::string_view other : {" NVL", " Ti", "Laptop", " MIG "}) {
+    if (has(driver_name, other) && !has(best.driver_name, other)) return {};
   }
   return best.name;
 }
