@@ -189,10 +189,20 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
         weights == pm::int4 || (weights == pm::fp4 && !a.matrix.peak.fp4.is_stated());
     return dequantised ? pm::bf16 : weights;
   }
+  /// CUTLASS's experts on Blackwell workstation cards, which vLLM 0.24 runs there.
+  template <pm::Scalar T>
+  static void take_workstation_cutlass(pm::basic_calibrated<T>& c) {
+    namespace cat = pm::catalog;
+    c.moe_kernels = pm::lift<T>(cat::cutlass_bf16_experts_rtx_pro_6000);
+    c.low_precision_moe_kernels = pm::lift<T>(cat::cutlass_fp8_experts_rtx_pro_6000);
+    c.expert_parallel_moe_kernels = c.low_precision_moe_kernels;
+    c.four_bit_moe_kernels = pm::lift<T>(cat::cutlass_nvfp4_experts_rtx_pro_6000);
+  }
   /// Grouped GEMMs of one library, on any accelerator.
   template <pm::Scalar T>
   static void take_kernels(pm::basic_calibrated<T>& c, std::string_view library) {
     namespace cat = pm::catalog;
+    c.four_bit_moe_kernels.reset();
     const bool triton = library == "triton", cutlass = library == "cutlass";
     if (!triton) c.untuned_moe_kernels.reset();
     c.moe_kernels = pm::lift<T>(triton || cutlass ? cat::triton_experts : cat::trtllm_experts);
@@ -213,7 +223,15 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
       how.imbalance = in.number("imbalance");
       if (in.has("capacity_factor")) how.capacity_factor = in.number("capacity_factor");
       Mode calibration = mode;
-      if (in.has("kernels")) take_kernels(calibration, in.text("kernels"));
+      const bool workstation =
+          in.accelerator().architecture == pm::chip_architecture::blackwell_rtx;
+      const std::string_view library = in.has("kernels") ? in.text("kernels") : "";
+      if (workstation && (library == "cutlass" ||
+                          (library.empty() && mode.target.serving_engine == pm::engine::vllm))) {
+        take_workstation_cutlass(calibration);
+      } else if (!library.empty()) {
+        take_kernels(calibration, library);
+      }
       return calibrated_estimate(in.accelerator(), x, calibration, how);
     } else {
       return pm::roofline(in.accelerator(), demand_of(x), mode);

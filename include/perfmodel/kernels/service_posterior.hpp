@@ -125,7 +125,7 @@ struct service_uncertainty {
   double first_token = 0.90;
   double dequantised_experts = 0.0;
   double pool_token = 0.24;
-  double pool_first_token = 0.70;
+  double pool_first_token = 0.90;
 };
 
 /// Uncertainty of a service with disaggregated prefill and decode pools.

@@ -32,14 +32,15 @@ struct expert_libraries {
   const moe_kernels* four_bit = nullptr;  ///< 4-bit weights with 8- or 4-bit operands
 };
 // vLLM's, with kernels for shapes without tuned tiles on A100. AITER's, which every engine calls on
-// AMD's GPUs: on CDNA 4 the policy has one place for 16-bit experts and for MXFP4 with 8-bit
-// operands, which services run.
+// AMD's GPUs. RTX PRO 6000 has vLLM 0.19's Triton in 16 bits, by which its services were measured
+// (0.24 runs CUTLASS there too). On CDNA 4 the policy has one place for 16-bit experts and for
+// MXFP4 with 8-bit operands, which services run.
 // clang-format off
 inline constexpr expert_libraries
     triton_and_cutlass{&triton_experts,      &dequantised_experts,       &triton_fp8_experts, &cutlass_experts},
     untuned_on_a100{   &triton_experts,      &dequantised_experts,       &triton_fp8_experts, &cutlass_experts, &untuned_triton_experts},
     trtllm_on_b200{    &trtllm_experts,      &dequantised_experts,       &trtllm_fp8_experts, &trtllm_fp8_experts},
-    cutlass_on_rtx{    &cutlass_bf16_experts_rtx_pro_6000, &dequantised_experts, &cutlass_fp8_experts_rtx_pro_6000, &cutlass_fp8_experts_rtx_pro_6000, nullptr, &cutlass_nvfp4_experts_rtx_pro_6000},
+    cutlass_on_rtx{    &triton_experts_rtx_pro_6000, &dequantised_experts, &cutlass_fp8_experts_rtx_pro_6000, &cutlass_fp8_experts_rtx_pro_6000, nullptr, &cutlass_nvfp4_experts_rtx_pro_6000},
     aiter_on_cdna3{    &aiter_bf16_experts,  &aiter_dequantised_experts, &aiter_fp8_experts,  &aiter_fp8_experts},
     aiter_on_cdna4{    &aiter_mxfp4_experts, &aiter_dequantised_experts, &aiter_fp8_experts,  &aiter_fp8_experts};
 // clang-format on
