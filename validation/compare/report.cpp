@@ -117,10 +117,11 @@ constexpr const char* not_held =
     "|\n"
     "| fp4 and block-scaled GEMMs | Hopper has no fp4; needs a Blackwell GPU |\n"
     "| MLA, fp8 KV cache, sliding window | no kernel of this project; "
-    "[library kernels](library_kernels.md) and published tables |\n"
-    "| softmax, SiLU x up, quantisation, norms alone | [library kernels](library_kernels.md) |\n"
+    "[library kernels](../../docs/validation/library_kernels.md) and published tables |\n"
+    "| softmax, SiLU x up, quantisation, norms alone | [library "
+    "kernels](../../docs/validation/library_kernels.md) |\n"
     "| TTFT and ITL of an engine | `validation/library/whole_model.py`, "
-    "[library kernels](library_kernels.md) |\n"
+    "[library kernels](../../docs/validation/library_kernels.md) |\n"
     "| host time of launches, pageable transfers | costs of the driver and the host, which no "
     "catalogue states |\n";
 
