@@ -39,6 +39,7 @@ known=$(
   "$napkin" "${one[@]}" --preemption recompute --ttft_limit_s 1
   "$napkin" "${one[@]}" --output_cv 1 --mode bound
   "$napkin" speculation --acceptance 0.5 --json
+  "$napkin" trust --model llama_3_8b --accelerator h100_sxm --json
   "$napkin" gemm --accelerator h100_sxm --m 64 --n 64 --k 64 --measured_s 1e-12 --json
   "$napkin" "${one[@]}" --check
   "$napkin" simulate "${one[@]:1}" --requests 9 --seeds 2 --host_cache_bytes 1GB --max_replicas 2

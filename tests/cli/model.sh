@@ -41,7 +41,7 @@ same qwen/QWEN3_32b qwen_3_32b
 same meta-llama/Llama-3.1-70B-Instruct llama_3_1_70b
 same meta-llama/Meta-Llama-3-8B-Instruct llama_3_8b
 same openai/gpt-oss-120b gpt_oss_120b
-same Qwen3-235B-A22B-Instruct-2507 qwen_3_235b_a22b
+same Qwen3-235B-A22B-Instruct-2507 qwen_3_235b_a22b_2507
 same deepseek-ai/DeepSeek-R1-0528 deepseek_r1
 same google/gemma-3-27b-it gemma_3_27b
 same mistralai/Mistral-7B-Instruct-v0.1 mistral_7b_v0_1
@@ -162,8 +162,8 @@ refuses PM-E model llama_3_1_70b --gpu nothing
 # --- prefixes and models with the shapes of another -------------------------------------------------------
 same Qwen3.5-397B qwen_3_5_397b_a17b
 same Qwen/Qwen3.5-397B-Instruct qwen_3_5_397b_a17b
-same meta-llama/Llama-3.3-70B-Instruct llama_3_1_70b
-same deepseek-ai/DeepSeek-V3.1 deepseek_v3
+same meta-llama/Llama-3.3-70B-Instruct llama_3_3_70b
+same deepseek-ai/DeepSeek-V3.1 deepseek_v3_1
 same deepseek-ai/DeepSeek-V3.1-Terminus deepseek_v3
 same deepseek-ai/DeepSeek-V3.2-Exp deepseek_v3_2
 near 'Llama 3.3 in fp8' "$(number "$("$napkin" model RedHatAI/Llama-3.3-70B-Instruct-FP8-dynamic --json)" weight_bytes)" 72.7e9 0.5e9

@@ -232,25 +232,31 @@ void put_p99(const bench_report& m, const predicted_run& p, json& measured, json
   if (!put("itl_p99_s", m.itl, p.itl_p99)) put("tpot_p99_s", m.tpot, p.tpot_p99);
 }
 
+json ttft_parts(double prefill, double queueing, double interference) {
+  return {{"prefill_s", number_json("prefill_s", prefill)},
+          {"queueing_s", number_json("queueing_s", queueing)},
+          {"interference_s", number_json("interference_s", interference)}};
+}
+json means_of(double ttft, double itl, double e2e) {
+  return {{"ttft_s", number_json("ttft_s", ttft)},
+          {"itl_s", number_json("itl_s", itl)},
+          {"e2e_s", number_json("e2e_s", e2e)}};
+}
+
 json diagnosis_of(const bench_report& m, const json& service, const given_profile* profile) {
   const json q = request_of_run(m, service);
   const predicted_run p = predict(q, profile);
   json out = {{"run", m.where}, {"client", m.client}, {"feasible", p.feasible}};
   const double ttft = *m.ttft.mean, itl = m.token_time().value_or(0.0);
   const double e2e = m.e2e.mean.value_or(ttft + std::max(0.0, m.output_tokens - 1.0) * itl);
-  json measured = {{"ttft_s", number_json("ttft_s", ttft)},
-                   {"itl_s", number_json("itl_s", itl)},
-                   {"e2e_s", number_json("e2e_s", e2e)}};
-  if (m.requests_per_s) measured["requests_per_s"] = number_json("rate", *m.requests_per_s);
-  out["measured"] = measured;
+  out["measured"] = means_of(ttft, itl, e2e);
+  if (m.requests_per_s) out["measured"]["requests_per_s"] = number_json("rate", *m.requests_per_s);
   if (!p.feasible) {
     out["reason"] = p.reason;
     return out;
   }
-  out["predicted"] = {{"ttft_s", number_json("ttft_s", p.ttft)},
-                      {"itl_s", number_json("itl_s", p.itl)},
-                      {"e2e_s", number_json("e2e_s", p.e2e)},
-                      {"requests_per_s", number_json("rate", p.requests_per_s)}};
+  out["predicted"] = means_of(p.ttft, p.itl, p.e2e);
+  out["predicted"]["requests_per_s"] = number_json("rate", p.requests_per_s);
   put_p99(m, p, out["measured"], out["predicted"]);
   out["engine"] = q.value("engine", "none");
   if (!m.engine.empty()) out["engine_of_report"] = m.engine;
@@ -261,15 +267,10 @@ json diagnosis_of(const bench_report& m, const json& service, const given_profil
   const double own = std::min(ttft, p.prefill), rest = ttft - own;
   const double waits = p.queueing + p.interference;
   const double queued = waits > 0.0 ? p.queueing / waits : 1.0;
-  const auto parts = [](double prefill, double queueing, double interference) {
-    return json{{"prefill_s", number_json("prefill_s", prefill)},
-                {"queueing_s", number_json("queueing_s", queueing)},
-                {"interference_s", number_json("interference_s", interference)}};
-  };
   // What exceeds the prediction by far is queueing: engine steps bound the interference.
   const double interference = std::min((1.0 - queued) * rest, std::max(p.interference, 0.0) * 1.5);
-  out["ttft_parts"] = {{"predicted", parts(p.prefill, p.queueing, p.interference)},
-                       {"measured", parts(own, rest - interference, interference)}};
+  out["ttft_parts"] = {{"predicted", ttft_parts(p.prefill, p.queueing, p.interference)},
+                       {"measured", ttft_parts(own, rest - interference, interference)}};
   out["itl_parts"] = {{"decode_step_s", number_json("decode_step_s", p.decode_step)},
                       {"interference_s", number_json("interference_s", p.itl - p.decode_step)}};
   const double unexplained = rest - interference - p.queueing;
@@ -286,12 +287,15 @@ json diagnosis_of(const bench_report& m, const json& service, const given_profil
     out["saturation"] = number_json("saturation", saturation);
   }
   const bool waiting = rest - interference > 0.5 * ttft || saturation > near_saturation;
+  const auto largest_part = [&] {
+    return rest - interference > 0.5 * ttft ? "queueing"
+           : interference > 0.5 * ttft      ? "interference"
+           : own > 0.5 * ttft               ? "prefill"
+                                            : "mixed";
+  };
   out["cause"] = is_open && saturation > 1.0               ? "overload"
                  : is_open && saturation > near_saturation ? "near saturation"
-                 : rest - interference > 0.5 * ttft        ? "queueing"
-                 : interference > 0.5 * ttft               ? "interference"
-                 : own > 0.5 * ttft                        ? "prefill"
-                                                           : "mixed";
+                                                           : largest_part();
   out["changes"] = changes_of(q, p, waiting, profile);
   out["request"] = q;
   return out;

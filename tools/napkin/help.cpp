@@ -80,7 +80,6 @@ std::string first_page() {
       {"gemm", "time of a GEMM, its roofline, and a measured time against both"},
       {"diagnose", "bottleneck of a measured step or service, and what to check first"},
       {"sweep", "any query over a grid of keys and chip facts, as a table or CSV"},
-      {"thresholds", "where the better choice changes: speculation, formats, pools, TP"},
       {"require", "bandwidth, capacity or FLOP rate that would meet a target"},
       {"explain", "derivation of any result, with its numbers filled in"}};
   std::string s =

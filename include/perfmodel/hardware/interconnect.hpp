@@ -22,6 +22,7 @@ enum class link_kind {
   hccs  ///< Huawei Ascend, its Unified Bus included
 };
 
+/// Name as in files and texts.
 constexpr const char* name_of(link_kind k) {
   constexpr const char* names[] = {
       "none",     "NVLink",     "NVLink-C2C", "PCIe", "Infinity Fabric", "ICI", "NeuronLink",
@@ -33,6 +34,7 @@ constexpr const char* name_of(link_kind k) {
 /// link to each peer, and a torus one to each neighbour, so that a small group uses few links.
 enum class link_topology { switched, mesh, torus_2d, torus_3d };
 
+/// Name as in files and texts.
 constexpr const char* name_of(link_topology t) {
   constexpr const char* names[] = {"switch", "mesh", "2D torus", "3D torus"};
   return detail::entry_of(names, t, "link_topology");

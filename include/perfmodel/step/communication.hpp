@@ -121,6 +121,16 @@ constexpr T collectives_of_step(const basic_deployment<T>& d) {
          over_layers(d.model.layers.feed_forwards, of_feed_forward);
 }
 
+/// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
+template <Scalar T, class Policy>
+constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
+  if constexpr (requires { policy.rank_wait(); }) {
+    return collectives_of_step(d) * policy.rank_wait();
+  } else {
+    return {};
+  }
+}
+
 template <Scalar T, class Cost>
 constexpr duration<T> communication_of_step(const rank_step<T>& p,
                                             collective_memo<T, Cost>& links) {

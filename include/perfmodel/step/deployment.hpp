@@ -182,6 +182,28 @@ constexpr void check_deployment(const basic_deployment<T>& d) {
   }
 }
 
+/// Checks that the fabric connects all ranks of a stage, or that they fill nodes which a network
+/// connects, and that the ranks that share an expert divide its intermediate size.
+template <Scalar T>
+constexpr feasibility group_fits(const basic_deployment<T>& d) {
+  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  if (d.layout.stage_ranks() > reach && d.network && d.layout.stage_ranks() % reach != 0) {
+    return infeasible("the parallel group does not fill whole nodes", "accelerators",
+                      d.layout.stage_ranks(), reach);
+  }
+  if (d.layout.stage_ranks() > reach && !d.network) {
+    return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
+                      d.layout.stage_ranks(), reach);
+  }
+  const int slices = d.layout.expert_tensor();
+  const auto experts = experts_of(d.model);
+  if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
+    return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
+                      upper(experts->intermediate));
+  }
+  return {};
+}
+
 }  // namespace detail
 
 // Iteration: the sequences that decode in one engine step, and the prefills in the same step.

@@ -62,6 +62,19 @@ constexpr T host_weight_share(const basic_deployment<T>& d) {
   return upper(d.cpu_offload_bytes.value()) > 0.0 ? T(d.cpu_offload_bytes / weights_of_device(d))
                                                   : T(0.0);
 }
+/// Time to read the host's part of the `weights` of a step over the host link; 0 without one.
+/// Leaves out: prefetching into a buffer on the device. Errors: an accelerator without a host link.
+template <Scalar T>
+constexpr duration<T> host_link_time(const basic_deployment<T>& d, const bytes<T>& weights) {
+  if (!(upper(d.cpu_offload_bytes.value()) > 0.0)) return {};
+  if (!d.device.host.exists()) {
+    fail(error_code::inconsistent,
+         "cpu_offload_bytes: the accelerator states no host link; state device.host");
+  }
+  return named("weights from host memory",
+               host_weight_share(d) * weights /
+                   positive("device.host.bandwidth", d.device.host.bandwidth.quantity()));
+}
 }  // namespace detail
 
 /// Bytes of weights that one device stores. Linear layers are divided among tensor-parallel ranks
@@ -195,28 +208,6 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
 }
 
 namespace detail {
-
-/// Checks that the fabric connects all ranks of a stage, or that they fill nodes which a network
-/// connects, and that the ranks that share an expert divide its intermediate size.
-template <Scalar T>
-constexpr feasibility group_fits(const basic_deployment<T>& d) {
-  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
-  if (d.layout.stage_ranks() > reach && d.network && d.layout.stage_ranks() % reach != 0) {
-    return infeasible("the parallel group does not fill whole nodes", "accelerators",
-                      d.layout.stage_ranks(), reach);
-  }
-  if (d.layout.stage_ranks() > reach && !d.network) {
-    return infeasible("the parallel group has more ranks than the fabric joins", "accelerators",
-                      d.layout.stage_ranks(), reach);
-  }
-  const int slices = d.layout.expert_tensor();
-  const auto experts = experts_of(d.model);
-  if (experts && !divides_evenly(slices, upper(experts->intermediate))) {
-    return infeasible("the ranks that share an expert do not divide its width", "ranks", slices,
-                      upper(experts->intermediate));
-  }
-  return {};
-}
 
 /// Bytes of KV cache and recurrent states that one device stores for one sequence.
 template <Scalar T>

@@ -150,20 +150,6 @@ constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chi
   e.mbu = T(memory / e.time);
 }
 
-/// Time to read the weights in host memory over the host link, for a step that reads `weights` in
-/// all. 0 without such weights.
-/// Leaves out: prefetching into a buffer on the device. Errors: an accelerator without a host link.
-template <Scalar T>
-constexpr duration<T> host_link_time(const basic_deployment<T>& d, const bytes<T>& weights) {
-  if (!(upper(d.cpu_offload_bytes.value()) > 0.0)) return {};
-  if (!d.device.host.exists()) {
-    fail(error_code::inconsistent,
-         "cpu_offload_bytes: the accelerator states no host link; state device.host");
-  }
-  return named("weights from host memory",
-               host_weight_share(d) * weights /
-                   positive("device.host.bandwidth", d.device.host.bandwidth.quantity()));
-}
 /// Kernels that a step without CUDA graphs launches on a rank: operators, element-wise kernels, and
 /// collectives. A residual addition is part of a norm. A feed-forward is two GEMMs. Routed experts
 /// are six kernels: choice, sorting, two GEMMs, activation, sum.
@@ -263,16 +249,6 @@ constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& poli
   const duration<T> own = both - step;
   return stages * (d.step_cpu_time.value_or(step) +
                    (d.sequence_cpu_time ? sequences * *d.sequence_cpu_time : own));
-}
-
-/// Time that ranks wait for the last one in collectives: policy.rank_wait() for each; else 0.
-template <Scalar T, class Policy>
-constexpr duration<T> rank_wait_of_step(const basic_deployment<T>& d, const Policy& policy) {
-  if constexpr (requires { policy.rank_wait(); }) {
-    return collectives_of_step(d) * policy.rank_wait();
-  } else {
-    return {};
-  }
 }
 
 /// Predicts engine steps of one deployment with checked inputs. It memoises times of operators and
