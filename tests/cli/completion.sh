@@ -20,7 +20,7 @@ is 'pl' "$(completed napkin pl)" plan
 is 'thr' "$(completed napkin thr)" 'throughput thresholds'
 is 'gemm --for' "$(completed napkin gemm --for)" --format
 is 'gemm --format b' "$(completed napkin gemm --format b)" bf16
-is '--gpu rtx_50' "$(completed napkin step --gpu rtx_50)" 'rtx_5080 rtx_5090'
+is '--gpu rtx_508' "$(completed napkin step --gpu rtx_508)" 'rtx_5080'
 is '--gpu=rtx_508' "$(completed napkin step --gpu = rtx_508)" rtx_5080
 is '--model llama_3_1_4' "$(completed napkin serving --model llama_3_1_4)" llama_3_1_405b
 is 'explain gem' "$(completed napkin explain gem)" 'gemm gemm_tile gemv'

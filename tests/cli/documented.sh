@@ -16,7 +16,7 @@ laws=$(sed -nE '/^## Laws/,/^## Exit/s/^- `([a-z0-9_]+)`.*/\1/p' "$page")
   fail "the headings of --help: $help"
 [[ $(awk 'length > 100' <<<"$help") == '' ]] || fail "--help has lines of more than 100 characters"
 first=$("$napkin")
-for name in plan serving simulate model step gemm diagnose sweep thresholds require explain; do
+for name in plan serving simulate model step gemm diagnose sweep require explain; do
   grep -q "^  $name  " <<<"$first" || fail "the first page lacks $name"
 done
 [[ $(wc -l <<<"$first") -le 24 && -z $(awk 'length > 100' <<<"$first") ]] || fail "the first page: $first"
