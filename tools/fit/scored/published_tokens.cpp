@@ -14,7 +14,7 @@ namespace {
 
 constexpr const char* one_acceptance = "tokens per round, one acceptance rate";
 constexpr const char* two_acceptances = "tokens per round, first and later acceptance rates";
-constexpr const char* runs = "tokens per round, runs of copied tokens";
+constexpr const char* copied_runs = "tokens per round, runs of copied tokens";
 
 /// Leviathan et al. 2023, table 4: their acceptance rate, draft length and cost put into the law,
 /// against the speed-up they expect and the one they measured.
@@ -68,7 +68,7 @@ std::vector<comparison> traced_tokens(const std::string& folder) {
       add(one_acceptance, "emitted_tokens", emitted_tokens(first, k));
       add(two_acceptances, "emitted_tokens",
           emitted_tokens(basic_acceptance<double>(first, later), k));
-      add(runs, "emitted_tokens_of_runs",
+      add(copied_runs, "emitted_tokens_of_runs",
           emitted_tokens_of_runs(std::span<const double>(t.accepted_at), k));
     }
   }
@@ -135,7 +135,7 @@ picture acceptance_picture(const std::string& folder) {
                  {"first and later rates", mark::line, 2, {}},
                  {"runs of copied tokens", mark::line, 3, {}}};
     }
-    const std::size_t line = c.quantity == one_acceptance ? 1 : c.quantity == runs ? 3 : 2;
+    const std::size_t line = c.quantity == one_acceptance ? 1 : c.quantity == copied_runs ? 3 : 2;
     if (line == 1) p.lines[0].rows.push_back({c.size, c.measured, 0.0});
     p.lines[line].rows.push_back({c.size, c.predicted, 0.0});
   }

@@ -73,9 +73,10 @@ inline constexpr transformer kimi_k3 = [] {
 
 /// Kimi-K2-Thinking and K2.6: the experts in int4, as K2.5.
 inline constexpr transformer kimi_k2_thinking = [] {
-  transformer m = kimi_k2_5;
+  transformer m = kimi_k2;
   m.name = "kimi_k2_thinking";
-  m.encoder.reset();
+  m.max_context = kimi_k2_5.max_context;
+  m.stored = kimi_k2_5.stored;
   return m;
 }();
 inline constexpr transformer kimi_k2_6 = [] {
