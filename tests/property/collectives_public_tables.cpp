@@ -251,9 +251,9 @@ TEST_CASE("a reduce-scatter takes what an all-gather takes, as measured", "[cali
                        .ranks = 8,
                        .message = pm::message_bytes<>(bytes * pm::byte),
                        .implementation = pm::collective_implementation::nccl};
-      const auto gather = pm::collective_time(a->fabric, c, cost);
+      const auto gathered = pm::collective_time(a->fabric, c, cost);
       c.operation = pm::collective_op::reduce_scatter;
-      CHECK(pm::collective_time(a->fabric, c, cost).time == gather.time);
+      CHECK(pm::collective_time(a->fabric, c, cost).time == gathered.time);
     }
   }
 }
