@@ -141,22 +141,30 @@ inline bool computes_all_choices(const moe_row& r) {
   return r.kernels->untuned && r.workload.expert_parallel > 1.0;
 }
 
+/// The group of a row: "4096x14336x8".
+inline std::string shape_in(const common::table_row& r) {
+  return common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x', r.text("num_experts"));
+}
+/// The experts of a row, with weights and operands in one format.
+inline pm::moe_ffn experts_in(const common::table_row& r, pm::number_format format) {
+  return {.tokens = r.count("num_tokens"),
+          .hidden = r.count("hidden_size"),
+          .intermediate = r.count("inter_size"),
+          .experts = r.count("num_experts"),
+          .top_k = r.count("topk"),
+          .tensor_parallel = r.count("tp"),
+          .expert_parallel = r.count("ep"),
+          .format = format};
+}
+
 /// `grouped`: those rows, and no others.
 inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = false) {
   std::vector<moe_row> out;
   for (const auto& r : rows_of(folder, "aic_moe_balanced_public.csv")) {
     if (routed_by_groups(r.text("num_experts")) != grouped) continue;
     moe_row x{.gpu = r.text("gpu"),
-              .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
-                                   r.text("num_experts")),
-              .workload = {.tokens = r.count("num_tokens"),
-                           .hidden = r.count("hidden_size"),
-                           .intermediate = r.count("inter_size"),
-                           .experts = r.count("num_experts"),
-                           .top_k = r.count("topk"),
-                           .tensor_parallel = r.count("tp"),
-                           .expert_parallel = r.count("ep"),
-                           .format = format_of(r.text("dtype"))},
+              .group = shape_in(r),
+              .workload = experts_in(r, format_of(r.text("dtype"))),
               .device = device_named(r.text("gpu")),
               .kernels = &moe_kernels_of(r.text("backend"), r.count("num_experts") / r.count("ep"),
                                          r.count("inter_size") / r.count("tp")),
@@ -187,17 +195,8 @@ inline std::vector<moe_row> workstation_moe_rows(const std::string& folder) {
       continue;
     const pm::number_format format = dtype == "nvfp4" ? pm::fp4 : format_of(dtype);
     out.push_back({.gpu = "rtx_pro_6000",
-                   .group = common::cat(r.text("hidden_size"), 'x', r.text("inter_size"), 'x',
-                                        r.text("num_experts")),
-                   .workload = {.tokens = r.count("num_tokens"),
-                                .hidden = r.count("hidden_size"),
-                                .intermediate = r.count("inter_size"),
-                                .experts = r.count("num_experts"),
-                                .top_k = r.count("topk"),
-                                .tensor_parallel = r.count("tp"),
-                                .expert_parallel = r.count("ep"),
-                                .format = format,
-                                .weights = format},
+                   .group = shape_in(r),
+                   .workload = experts_in(r, format),
                    .device = &cat::rtx_pro_6000,
                    .kernels = kernels,
                    .seconds = r.seconds(),

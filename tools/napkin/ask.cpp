@@ -70,21 +70,22 @@ json catalogue_answer(const json& object) {
   return with_id(object, asked == "gpus" ? accelerators_json(name) : models_json(name));
 }
 
-/// Notes on targets of more than 10 s without a unit, which may be meant in milliseconds: "itl is
-/// 20 s".
-json long_targets(const json& object) {
+/// Adds notes on targets of more than 10 s without a unit, which may be meant in milliseconds: "itl
+/// is 20 s".
+void note_long_targets(const json& object, json& out) {
   constexpr std::string_view names[] = {"itl",    "tpot",   "itl_s",       "ttft",
                                         "ttft_s", "tpot_s", "itl_limit_s", "ttft_limit_s"};
-  json notes = json::array();
-  if (!object.is_object()) return notes;
+  if (!object.is_object()) return;
   for (const auto& [name, x] : object.items()) {
-    const bool known = std::find(std::begin(names), std::end(names), name) != std::end(names);
-    if (known && x.is_number() && x.get<double>() > 10.0)
-      notes.push_back(cat(name, " is ", perfmodel::to_string(x.get<double>() * perfmodel::second)));
-    if (name != "targets" && name != "of") continue;
-    for (const json& inner : long_targets(x)) notes.push_back(inner);
+    if (x.is_number()) {
+      const bool known = std::find(std::begin(names), std::end(names), name) != std::end(names);
+      if (known && x.get<double>() > 10.0)
+        out["notes"].push_back(
+            cat(name, " is ", perfmodel::to_string(x.get<double>() * perfmodel::second)));
+    } else if (name == "targets" || name == "of") {
+      note_long_targets(x, out);
+    }
   }
-  return notes;
 }
 
 json evaluated(std::string_view line, json& object, const ask_context& context) {
@@ -119,7 +120,7 @@ json answer_line(std::string_view line, const ask_context& context) {
   json object;
   try {
     json out = evaluated(line, object, context);
-    for (const json& note : long_targets(object)) out["notes"].push_back(note);
+    note_long_targets(object, out);
     return out;
   } catch (const perfmodel::error& e) {
     return error_json(e, id_of(object), context.line);

@@ -1,7 +1,6 @@
 // Deployments, loads and prefixes of a request.
 #pragma once
 
-#include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/networks.hpp>
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/deployment.hpp>
@@ -133,19 +132,12 @@ void add_reservation(outcome<T>& out, const perfmodel::basic_memory_budget<T>& b
   out.add("runtime_bytes", "runtime reserve, per GPU", b.runtime);
 }
 
-/// Network of the accelerator's usual node; none where none is known.
-inline std::optional<perfmodel::interconnect> usual_network(const perfmodel::label& accelerator) {
-  for (const auto& e : perfmodel::catalog::accelerators) {
-    if (e.spec->name == accelerator) return perfmodel::catalog::network_of(e.key);
-  }
-  return std::nullopt;
-}
 /// Network of a replica on several nodes: given, or where a stage has more ranks than the fabric
 /// joins the usual one. Throws inconsistent where it is given for one node.
 template <perfmodel::Scalar T>
 std::optional<perfmodel::basic_interconnect<T>> network_of(
     inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
-  const int node = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  const int node = d.device.fabric.reach();
   const bool given = states(in, "network_bytes_per_s");
   if (given && d.layout.ranks() <= node) {
     throw perfmodel::error(
@@ -160,7 +152,7 @@ std::optional<perfmodel::basic_interconnect<T>> network_of(
     return n;
   }
   if (d.layout.stage_ranks() <= node) return std::nullopt;
-  const auto usual = usual_network(d.device.name);
+  const auto usual = perfmodel::catalog::network_of(d.device.name.view());
   if (!usual) return std::nullopt;
   n.bandwidth = perfmodel::lift<T>(usual->bandwidth.quantity());
   return n;
@@ -170,7 +162,7 @@ template <perfmodel::Scalar T>
 void note_network(outcome<T>& out, const inputs<T>& in) {
   if (states(in, "network_bytes_per_s")) return;
   const perfmodel::accelerator& a = in.all().accelerator();
-  const int node = a.fabric.exists() ? a.fabric.ranks : 1;
+  const int node = a.fabric.reach();
   for (const char* pool : {"", "prefill_", "decode_"}) {
     const auto degree = [&](const char* name) {
       const std::string key = cat(pool, name);
@@ -178,7 +170,8 @@ void note_network(outcome<T>& out, const inputs<T>& in) {
     };
     const int tensor = degree("tensor_parallel");
     const int groups = degree("expert_parallel") > tensor ? degree("data_parallel") : 1;
-    const auto usual = tensor * groups > node ? usual_network(a.name) : std::nullopt;
+    const auto usual =
+        tensor * groups > node ? perfmodel::catalog::network_of(a.name.view()) : std::nullopt;
     if (!usual) continue;
     const double rate = usual->bandwidth.quantity().value();
     out.notes.push_back(

@@ -70,14 +70,11 @@ std::string key_of(const std::string& plain) {
 }
 
 /// Published models with the shapes of a catalogue model, joined as by joined().
-/// *Sources:* config.json of nvidia/DeepSeek-V3.1-NVFP4; published tables of Llama 3.3's shapes;
-/// DeepSeek-V3.2-Exp: model card, which has V3.2's indexer.
+/// *Sources:* config.json of nvidia/DeepSeek-V3.1-NVFP4; of DeepSeek-V3.2-Exp none was read: V3.2's
+/// shapes are assumed.
 std::string same_shape(const std::string& plain) {
   constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"llama3370b", "llama_3_1_70b"},
-      {"deepseekv31", "deepseek_v3"},
-      {"deepseekv31terminus", "deepseek_v3"},
-      {"deepseekv32exp", "deepseek_v3_2"}};
+      {"deepseekv31terminus", "deepseek_v3"}, {"deepseekv32exp", "deepseek_v3_2"}};
   for (const auto& [name, key] : known) {
     if (plain == name) return std::string(key);
   }

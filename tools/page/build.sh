@@ -29,7 +29,7 @@ fi
 
 # All of napkin but its command line and its fits, in one source: a function that two files use is there once.
 newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
-  \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
+  \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
 if [[ ! -e $out/perfmodel_module.wasm || -n $newest ]]; then
   echo 'page: compiling the engine to WebAssembly: two minutes of one core' >&2
   for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/*.cpp; do

@@ -52,6 +52,8 @@ struct basic_interconnect {
   link_topology topology = link_topology::switched;
 
   constexpr bool exists() const { return kind != link_kind::none; }
+  /// Number of accelerators that it joins: 1 without a link.
+  constexpr int reach() const { return exists() ? ranks : 1; }
 
   template <class F, class... Links>
   static constexpr void fields(F&& f, Links&... l) {

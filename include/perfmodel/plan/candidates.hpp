@@ -47,7 +47,7 @@ constexpr bool supports_formats(const accelerator& a, const plan_precision& f) {
 /// 8 with expert 8.
 inline std::vector<parallel_layout> layouts_of(const transformer& m, const accelerator& a,
                                                int gpus) {
-  const int fabric = a.fabric.exists() ? (std::max)(1, a.fabric.ranks) : 1;
+  const int fabric = (std::max)(1, a.fabric.reach());
   const bool is_routed = experts_of(m).has_value();
   std::vector<parallel_layout> all;
   for (const int ranks : tensor_degrees(gpus, fabric)) {

@@ -32,7 +32,7 @@ template <Scalar T, class Cost>
 constexpr duration<T> time_in_stage(const basic_deployment<T>& d, basic_collective<T> c,
                                     collective_memo<T, Cost>& links) {
   const basic_interconnect<T>& fabric = d.device.fabric;
-  const int inside = fabric.exists() ? fabric.ranks : 1;
+  const int inside = fabric.reach();
   if (!d.network || c.ranks <= inside || c.ranks % inside != 0) return links.time(fabric, c);
   c.implementation = collective_implementation::nccl;
   basic_hierarchy<T> h{fabric, *d.network, inside};

@@ -186,7 +186,7 @@ constexpr void check_deployment(const basic_deployment<T>& d) {
 /// connects, and that the ranks that share an expert divide its intermediate size.
 template <Scalar T>
 constexpr feasibility group_fits(const basic_deployment<T>& d) {
-  const int reach = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  const int reach = d.device.fabric.reach();
   if (d.layout.stage_ranks() > reach && d.network && d.layout.stage_ranks() % reach != 0) {
     return infeasible("the parallel group does not fill whole nodes", "accelerators",
                       d.layout.stage_ranks(), reach);

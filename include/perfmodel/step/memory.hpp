@@ -371,7 +371,7 @@ constexpr basic_deployment<T> tensor_parallel_deployment(const basic_accelerator
 template <Scalar T>
 constexpr bytes<T> bytes_needed(const basic_deployment<T>& d, const T& batch, const T& context) {
   sharded_dims parts = sharded_dims_of(d.model);
-  parts.accelerators = d.device.fabric.exists() ? d.device.fabric.ranks : 1;
+  parts.accelerators = d.device.fabric.reach();
   require_layout(d.layout, parts);
   return weight_bytes_per_device(d) + batch * kv_bytes(d.model, context, formats_of(d).kv) *
                                           kv_share(d.model, d.layout.tensor) / d.layout.pipeline;
