@@ -172,9 +172,10 @@ int run(const std::string& folder, bool) {
   }
 
   scores of_all;
-  for (const auto& [name, rows] : libraries) {
-    published::with_expert_model(*rows.front().kernels,
-                                 [&](auto model) { report<decltype(model)>(name, rows, of_all); });
+  for (const auto& library : libraries) {  // clang 14 captures no structured binding
+    published::with_expert_model(*library.second.front().kernels, [&](auto model) {
+      report<decltype(model)>(library.first, library.second, of_all);
+    });
   }
   for (const auto& [what, residual] : of_all.every) published::print_score(what, "all", residual);
   for (const auto& [spread, residual] : of_all.stated) {
