@@ -17,13 +17,13 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr number_range any_count{.least = 0.0, .most = 1e18};
+constexpr number_range from_zero{.least = 0.0, .most = 1e18};
 constexpr number_range some_count{.least = 1.0, .most = 1e18};
 constexpr number_range any_time{.least = 0.0, .most = 1e12};
 
 /// The number of a field that may be left out or null; any other value is refused.
 std::optional<double> optional_number(const json_field& f, std::string_view key,
-                                      const number_range& allowed = any_count) {
+                                      const number_range& allowed = from_zero) {
   if (!f.has(key) || f[key].raw().is_null()) return {};
   return f[key].number(allowed);
 }
@@ -76,8 +76,8 @@ bench_report flat_report(const json_field& f) {
     r.burstiness = f["burstiness"].number({.least = 1e-6, .most = 1e9});
   r.max_concurrency = optional_number(f, "max_concurrency", some_count);
   r.mean_concurrency = optional_number(f, "concurrency");
-  r.input_tokens = f["total_input_tokens"].number(any_count) / r.completed;
-  r.output_tokens = f["total_output_tokens"].number(any_count) / r.completed;
+  r.input_tokens = f["total_input_tokens"].number(from_zero) / r.completed;
+  r.output_tokens = f["total_output_tokens"].number(from_zero) / r.completed;
   r.input_cv = variation_of_list(f, "input_lens");
   r.output_cv = variation_of_list(f, "output_lens");
   r.requests_per_s = optional_number(f, "request_throughput");
@@ -114,12 +114,12 @@ reported_latency summary_latency(const json_field& metrics, std::string_view nam
   return l;
 }
 double summary_mean(const json_field& metrics, std::string_view name) {
-  return metrics[name]["successful"]["mean"].number(any_count);
+  return metrics[name]["successful"]["mean"].number(from_zero);
 }
 std::optional<double> summary_cv(const json_field& metrics, std::string_view name) {
   const json_field f = metrics[name]["successful"];
-  if (!has_number(f, "std_dev") || !(f["mean"].number(any_count) > 0.0)) return {};
-  return f["std_dev"].number(any_count) / f["mean"].number(any_count);
+  if (!has_number(f, "std_dev") || !(f["mean"].number(from_zero) > 0.0)) return {};
+  return f["std_dev"].number(from_zero) / f["mean"].number(from_zero);
 }
 
 /// The load of a guidellm benchmark, by its strategy: config.strategy, in older files
