@@ -34,11 +34,10 @@
 #include <perfmodel/laws/speculative.hpp>
 #include <perfmodel/laws/warp.hpp>
 #include <perfmodel/operators/attention.hpp>
+#include <perfmodel/operators/elementwise.hpp>
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/operators/quantized.hpp>
-#include <perfmodel/operators/rope.hpp>
-#include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>

@@ -12,8 +12,8 @@
 #include <optional>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/gemma_mistral_phi.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
-#include <perfmodel/model/catalog/mistral.hpp>
 #include <perfmodel/step.hpp>
 #include <sstream>
 #include <support/tables.hpp>

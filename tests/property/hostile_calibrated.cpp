@@ -8,7 +8,6 @@
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/kernels/policy.hpp>
 #include <perfmodel/model/catalog/all.hpp>
-#include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/parallel/zero.hpp>

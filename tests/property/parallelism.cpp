@@ -1,7 +1,6 @@
 // What holds for every layout.
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
-#include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/layout.hpp>

@@ -2,13 +2,10 @@
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
 #include <perfmodel/operators/elementwise.hpp>
-#include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/operators/quantized.hpp>
-#include <perfmodel/operators/rope.hpp>
-#include <perfmodel/operators/swiglu.hpp>
 
 namespace static_operators {
 

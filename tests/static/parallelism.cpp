@@ -1,5 +1,4 @@
 // Parallel layouts, worked by hand.
-#include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/layout.hpp>

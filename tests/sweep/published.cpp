@@ -12,7 +12,6 @@
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/elementwise.hpp>
 #include <perfmodel/operators/gemm.hpp>
-#include <perfmodel/operators/swiglu.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <stdexcept>
 #include <string_view>

@@ -13,7 +13,6 @@
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/moe.hpp>
 #include <perfmodel/operators/norm.hpp>
-#include <perfmodel/operators/swiglu.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/scalar/dual.hpp>

@@ -1,9 +1,8 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <perfmodel/operators/elementwise.hpp>
-#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/norm.hpp>
-#include <perfmodel/operators/rope.hpp>
 
 namespace unit_operators_elementwise {
 

@@ -1,7 +1,6 @@
 #include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
-#include <perfmodel/operators/embedding.hpp>
 #include <perfmodel/operators/gemm.hpp>
 
 namespace unit_operators_gemm {

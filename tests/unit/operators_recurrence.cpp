@@ -1,6 +1,6 @@
 // Linear attention and state spaces: a state that every token updates.
 #include <catch2/catch_test_macros.hpp>
-#include <perfmodel/operators/linear_recurrence.hpp>
+#include <perfmodel/operators/mixers.hpp>
 
 #include "support/each_field.hpp"
 #include "support/near.hpp"

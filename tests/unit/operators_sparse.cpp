@@ -3,7 +3,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
-#include <perfmodel/operators/sparse_attention.hpp>
+#include <perfmodel/operators/mixers.hpp>
 
 #include "support/each_field.hpp"
 #include "support/near.hpp"

@@ -2,7 +2,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <catch2/matchers/catch_matchers_string.hpp>
-#include <perfmodel/parallel/communication_overlap.hpp>
 #include <perfmodel/parallel/context.hpp>
 #include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/parallel/layout.hpp>

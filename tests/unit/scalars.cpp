@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <perfmodel/laws/iron_law.hpp>
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/random.hpp>

@@ -1,7 +1,7 @@
 // Replicas on several nodes: their collectives use the fabric and the network at once.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
-#include <perfmodel/hardware/catalog/networks.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>

@@ -1,7 +1,7 @@
 // Deployments, loads and prefixes of a request.
 #pragma once
 
-#include <perfmodel/hardware/catalog/networks.hpp>
+#include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/step/memory.hpp>

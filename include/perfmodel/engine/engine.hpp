@@ -4,7 +4,7 @@
 #include <optional>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/core/fields.hpp>
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string_view>
 

@@ -4,9 +4,9 @@
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/elementwise.hpp>
-#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/norm.hpp>
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 
 namespace perfmodel::inline v0_3 {
 

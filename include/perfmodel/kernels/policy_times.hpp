@@ -8,8 +8,7 @@
 #include <perfmodel/kernels/gemm.hpp>
 #include <perfmodel/kernels/interval.hpp>
 #include <perfmodel/kernels/moe.hpp>
-#include <perfmodel/operators/embedding.hpp>
-#include <perfmodel/operators/swiglu.hpp>
+#include <perfmodel/operators/gemm.hpp>
 
 namespace perfmodel::inline v0_3 {
 

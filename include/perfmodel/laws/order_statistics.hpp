@@ -2,7 +2,6 @@
 #pragma once
 
 #include <perfmodel/core/error.hpp>
-#include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <perfmodel/units/named.hpp>

@@ -5,7 +5,7 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/laws/acceptance.hpp>
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 
 namespace perfmodel::inline v0_3 {
 

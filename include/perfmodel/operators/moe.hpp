@@ -3,7 +3,6 @@
 
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/operators/gemm.hpp>
-#include <perfmodel/operators/swiglu.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/scalar/scalar.hpp>
 

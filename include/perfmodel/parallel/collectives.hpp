@@ -6,7 +6,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/memo.hpp>
 #include <perfmodel/parallel/link_cost.hpp>
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <tuple>
 
 namespace perfmodel::inline v0_3 {

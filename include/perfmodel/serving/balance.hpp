@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <utility>
 

@@ -4,7 +4,6 @@
 #include <array>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/laws/order_statistics.hpp>
-#include <perfmodel/scalar/choose.hpp>
 #include <perfmodel/scalar/math.hpp>
 #include <perfmodel/units/constants.hpp>
 

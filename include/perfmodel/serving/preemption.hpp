@@ -2,7 +2,7 @@
 // requests by their present tokens, when the growing outputs fill the KV cache.
 #pragma once
 
-#include <perfmodel/scalar/choose.hpp>
+#include <perfmodel/scalar/math.hpp>
 #include <perfmodel/serving/load.hpp>
 #include <perfmodel/serving/state.hpp>
 #include <perfmodel/step/step.hpp>

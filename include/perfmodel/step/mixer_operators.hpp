@@ -3,8 +3,7 @@
 
 #include <perfmodel/operators/attention.hpp>
 #include <perfmodel/operators/attention_decode.hpp>
-#include <perfmodel/operators/linear_recurrence.hpp>
-#include <perfmodel/operators/sparse_attention.hpp>
+#include <perfmodel/operators/mixers.hpp>
 #include <perfmodel/step/rank_step.hpp>
 
 namespace perfmodel::inline v0_3::detail {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <perfmodel/operators/elementwise.hpp>
-#include <perfmodel/operators/embedding.hpp>
+#include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/norm.hpp>
 #include <perfmodel/step/mixer_operators.hpp>
 #include <perfmodel/step/rank_step.hpp>

@@ -4,7 +4,6 @@
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/operators/moe.hpp>
-#include <perfmodel/operators/swiglu.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
 

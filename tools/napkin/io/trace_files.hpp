@@ -3,7 +3,7 @@
 
 #include <cstdint>
 #include <memory>
-#include <perfmodel/serving/simulation/random.hpp>
+#include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/serving/simulation/trace.hpp>
 #include <string>
 #include <string_view>

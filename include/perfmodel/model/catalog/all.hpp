@@ -3,15 +3,13 @@
 
 #include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/model/catalog/deepseek.hpp>
-#include <perfmodel/model/catalog/gemma.hpp>
+#include <perfmodel/model/catalog/gemma_mistral_phi.hpp>
 #include <perfmodel/model/catalog/glm.hpp>
 #include <perfmodel/model/catalog/gpt_oss.hpp>
 #include <perfmodel/model/catalog/kimi.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
 #include <perfmodel/model/catalog/minimax.hpp>
-#include <perfmodel/model/catalog/mistral.hpp>
 #include <perfmodel/model/catalog/nemotron.hpp>
-#include <perfmodel/model/catalog/phi.hpp>
 #include <perfmodel/model/catalog/qwen.hpp>
 
 namespace perfmodel::inline v0_3::catalog {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/request_source.hpp>
 #include <utility>
 #include <vector>

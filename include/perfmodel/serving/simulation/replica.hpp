@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/request_source.hpp>
 #include <perfmodel/serving/simulation/statistics.hpp>
 #include <perfmodel/serving/simulation/step_flight.hpp>

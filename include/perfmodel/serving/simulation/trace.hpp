@@ -8,7 +8,6 @@
 #include <functional>
 #include <limits>
 #include <perfmodel/core/error.hpp>
-#include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/request_source.hpp>
 #include <queue>
 #include <string>

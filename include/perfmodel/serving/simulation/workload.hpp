@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <perfmodel/serving/load.hpp>
-#include <perfmodel/serving/simulation/random.hpp>
 #include <perfmodel/serving/simulation/request_source.hpp>
 #include <queue>
 #include <variant>
