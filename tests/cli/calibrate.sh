@@ -218,12 +218,12 @@ no_recording PM-E001 '"points":\[' '"points":'
 # Every recording of the project fits, each file and the folder; one without GEMMs keeps the shipped profile.
 recordings=$(dirname "$0")/../../validation/recordings
 for device in h200_sxm h200_sxm_2 h100_sxm; do
-  for data in "$recordings/$device"/*.json "$recordings/$device"; do
+  while read -r data; do
     said=$("$napkin" calibrate --accelerator "${device%_2}" --data "$data" --out "$scratch/any.json" 2>&1) || fail "$data: $said"
     "$napkin" gemm --accelerator "${device%_2}" --m 1 --n 4096 --k 4096 --profile "$scratch/any.json" >/dev/null || fail "$data: its profile"
     [[ $data != */@(gemm_sweep.json|"$device") || $said == *'held out'* ]] || fail "$data: nothing held out"
     [[ $data != */energy.json || $said == *"all parameters keep the shipped profile's values"* ]] || fail "$data: $said"
-  done
+  done < <(printf '%s\n' "$recordings/$device" "$recordings/$device"/*.json | some 9)
 done
 [[ $("$napkin" calibrate --accelerator h200_sxm --data "$recordings/h200_sxm" --json) == *'"from_prior":["operand_bandwidth"]'* ]] ||
   fail 'the kept parameters are not in the profile'

@@ -62,8 +62,8 @@ rows_of() { # <model> <plan arguments...>: a row a line
     sed -E 's/.*"frontier":\[//; s/"rejected":.*//' | sed 's/{"accelerator":"[^"]*","engine"/\n&/g' | grep '^{"accelerator"'
 }
 while read -r model chip gpus; do
-  for format in bf16 fp8 int4 fp4; do
-    for users in 1 16 64; do
+  for format in $(printf '%s\n' bf16 fp8 int4 fp4 | some 3); do
+    for users in $(printf '%s\n' 16 1 64 | some 3); do
       while read -r row; do row_again "$model" "$row" $users; done < \
         <(rows_of "$model" --gpu "$chip" --gpus "$gpus" --formats $format --concurrency $users | some 4)
     done
