@@ -200,6 +200,7 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) 
   detail::check_memory(d);
   return detail::budget_of(d);
 }
+/// Memory budget with the given weights of a device in place of the model's.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
                                                   const bytes<T>& weights) {
