@@ -153,14 +153,14 @@ constexpr bu::quantity<U, To> lift(const bu::quantity<U, T>& q) {
 }
 
 // Products and quotients. What has no unit left is a plain number: `capacity / GB` is a double.
-/// Product of two quantities: units multiply.
+/// Multiplies two quantities, and their units.
 template <class D1, class A, class D2, class B>
 constexpr auto operator*(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
                          const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
   return detail::in_unit<detail::times<detail::unit_of<D1>, detail::unit_of<D2>>>(a.value() *
                                                                                   b.value());
 }
-/// Quotient of two quantities: units divide.
+/// Divides two quantities, and their units.
 template <class D1, class A, class D2, class B>
 constexpr auto operator/(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
                          const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
