@@ -345,11 +345,12 @@ std::string time_sentence(const outcome<>& answer) {
                  0);
 }
 
-/// Lines of text, each wrapped to the columns of a terminal.
+/// Lines of text, the long ones wrapped to the columns of a terminal.
 std::string wrapped_lines(const std::string& text) {
   std::istringstream lines(text);
   std::string out;
-  for (std::string line; std::getline(lines, line);) out += wrapped(line, 0);
+  for (std::string line; std::getline(lines, line);)
+    out += line.size() <= terminal_columns ? line + "\n" : wrapped(line, 0);
   return out;
 }
 
