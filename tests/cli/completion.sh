@@ -25,6 +25,7 @@ is '--gpu=rtx_508' "$(completed napkin step --gpu = rtx_508)" rtx_5080
 is '--model llama_3_1_4' "$(completed napkin serving --model llama_3_1_4)" llama_3_1_405b
 is 'explain gem' "$(completed napkin explain gem)" 'gemm gemm_tile gemv'
 is 'explain gemm --format b' "$(completed napkin explain gemm --format b)" bf16
+is 'sweep gem' "$(completed napkin sweep gem)" 'gemm gemm_tile gemv'
 is 'require --ttf' "$(completed napkin require --ttf)" '--ttft --ttft-limit-s --ttft'
 is 'plan --sa' "$(completed napkin plan --sa)" --save
 is 'serving --engine s' "$(completed napkin serving --engine s)" sglang
@@ -41,7 +42,13 @@ for query in serving gemm plan; do
   done
 done
 if command -v zsh >/dev/null; then zsh -n "$scratch/zsh" || fail 'zsh does not read it'; fi
-if command -v fish >/dev/null; then fish -n "$scratch/fish" || fail 'fish does not read it'; fi
+if command -v fish >/dev/null; then
+  fish -n "$scratch/fish" || fail 'fish does not read it'
+  for asked in 'napkin servin=serving' 'napkin explain serv=serving' 'napkin serving --engine sg=sglang' 'napkin serving --tensor-par=--tensor-parallel'; do
+    said=$(fish -c "source $scratch/fish; complete -C '${asked%=*}'" 2>&1 | awk '{ print $1; exit }')
+    is "fish: ${asked%=*}" "$said" "${asked##*=}"
+  done
+fi
 refuses 'completion is "tcsh"; allowed: bash, zsh, fish' --completion tcsh
 
 # --- napkin alone, help, version ---

@@ -85,5 +85,5 @@ done
 help=$("$napkin" diagnose --help)
 [[ $(tr -s ' \n' ' ' <<<"$help") == *'--help'*'--runs '*'--batch '*'REQUIRED unless --runs is given'*'--time-s '*'REQUIRED unless --runs is given'* ]] ||
   fail "diagnose --help: $help"
-refuses ', runs' diagnose --nonsense 3
+refuses 'did you mean runs?' diagnose --runns 3
 finish

@@ -75,7 +75,7 @@ text=$("$napkin" "${own[@]}" --mode bound)
 grep -qE 'share of peak compute, at the bound +100 %' <<<"$text" || fail "whose share is it: $text"
 [[ $("$napkin" "${own[@]:0:9}" --json) != *mfu* ]] || fail 'no measurement, and its rates'
 text=$("$napkin" "${own[@]:0:9}" --measured 100us --mode bound)
-grep -q '^Measured 100 us: 1.37 PFLOP/s (MFU 139 %), 1.01 TB/s (MBU 30 %), impossible: below the bound of 139 us.$' <<<"$text" ||
+grep -q '^Measured 100 us: 1.37 PFLOP/s (MFU 139 %), 1.01 TB/s (MBU 30 %), impossible: below the bound of 139 us\. ' <<<"$(tr -s '\n ' ' ' <<<"$text")" ||
   fail "an impossible one: $text"
 # 2,147,483,648 bytes of cache and 2,097,152 of queries and results in 900 us; 4 x 64 x 8192 x 64 x 128 FLOP.
 answer=$("$napkin" "${decode[@]}" --measured 900us --json)

@@ -40,7 +40,7 @@ checked 0.2 ttft_s matrix.peak.bf16 serving "${service[@]}" -- --ttft 200ms
 
 # What one fact cannot do is said, with the value that it gets to.
 text=$("$napkin" require --itl 2ms "${service[@]}" --gpu h100) || fail 'require as text'
-[[ $text == 'ITL is '*'target at most 2 ms. No fact of the accelerator alone meets it.'*'Not by one of these alone'*dram.bandwidth* ]] || fail "as text: $text"
+[[ $text == 'ITL is '*'target at most 2 ms. No single fact of the accelerator meets it.'*'Not by one of these alone'*dram.bandwidth* ]] || fail "as text: $text"
 [[ -z $(awk 'length > 100' <<<"$text") ]] || fail 'wider than 100 columns'
 # Capacity of what does not fit: 141 GB of weights on one GPU.
 found=$("$napkin" require step --model llama_3_1_70b --gpu h100 --batch 1 --context 2k --time 1s --mode bound --json)

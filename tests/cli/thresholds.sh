@@ -67,7 +67,7 @@ scan "$service" '"weight_format":"fp8","activation_format":"fp8"' '"weight_forma
   "$(awk -v x="$at" 'BEGIN { printf "%.9g", 0.999 * x }')" "$(awk -v x="$at" 'BEGIN { printf "%.9g", 1.001 * x }')" >"$scratch/scan"
 awk 'NR == 1 && $2 <= $3 || NR == 2 && $2 >= $3 { exit 1 }' "$scratch/scan" || fail "a rate of $at: $(tr '\n' ';' <"$scratch/scan")"
 text=$("$napkin" thresholds --model llama_3_1_70b --gpu h100 --engine vllm --tp 4 --isl 2048 --osl 512 --users 64)
-[[ $text == *'fp8 weights against int4 weights: from concurrency '*'none between concurrency 1 and 512'* ]] || fail "as text: $text"
+[[ $text == *'fp8 weights against int4 weights: from concurrency '*'no change between concurrency 1 and 512'* ]] || fail "as text: $text"
 [[ -z $(awk 'length > 100' <<<"$text") ]] || fail 'wider than 100 columns'
 refuses 'thresholds compares deployments' thresholds gemm --gpu h100 --m 1 --n 1 --k 1
 refuses 'from is 9 and to is 3' thresholds --model llama_3_8b --gpu h100 --isl 9 --osl 9 --from 9 --to 3

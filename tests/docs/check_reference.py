@@ -12,7 +12,7 @@ import re
 import sys
 import xml.etree.ElementTree as tree
 
-undocumented_at_most = 119
+undocumented_at_most = 0
 include, xml = sys.argv[1:3]
 
 # --- what Doxygen wrote ---------------------------------------------------------------------------

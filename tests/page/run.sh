@@ -16,7 +16,7 @@ newer=$(find "$root"/{include,tools/napkin,tools/page} -type f -newer "$page/ind
 [[ -z $newer ]] || skip "the page is older than ${newer#"$root/"}; ./run page builds it"
 if command -v npm >/dev/null; then
   packed=$(cd "$page/npm" && npm pack --dry-run --json --loglevel=error) || { echo 'FAIL: npm pack'; exit 1; }
-  for file in perfmodel.js perfmodel.d.ts perfmodel_module.js perfmodel_module.wasm LICENSES.txt; do
+  for file in perfmodel.js perfmodel.d.ts perfmodel_first.js perfmodel_first.wasm perfmodel_module.js perfmodel_module.wasm LICENSES.txt; do
     [[ $packed == *"\"$file\""* ]] || { echo "FAIL: the package has no $file"; exit 1; }
   done
 fi

@@ -100,6 +100,12 @@ void require_target(const found_model& found, std::string_view name) {
 }
 
 const found_model& find_model(std::string_view name) {
+  if (const std::size_t brace = name.find('{'); name.ends_with('}') && brace != name.npos) {
+    return remembered(std::string(name), [&] {
+      return changed_model(find_model(name.substr(0, brace)),
+                           name.substr(brace + 1, name.size() - brace - 2));
+    });
+  }
   if (is_path(name)) {
     const std::string path(name);
     return remembered(path, [&] { return read_model(path); });

@@ -67,6 +67,27 @@ inline std::vector<std::string> normalised(int argc, char** argv) {
   return all;
 }
 
+/// Replaces options that the help does not list by the key's: engine spellings (--tp-size,
+/// --enforce-eager) and names without a unit (--latency of latency_s).
+inline void put_listed_options(std::vector<std::string>& all, const query& asked) {
+  for (std::string& word : all) {
+    if (!word.starts_with("--")) continue;
+    const std::size_t end = std::min(word.find('='), word.size());
+    std::string name = word.substr(2, end - 2);
+    std::replace(name.begin(), name.end(), '-', '_');
+    if ((name == "enforce_eager" || name == "disable_cuda_graph") && end == word.size() &&
+        asked.find("cuda_graphs") != nullptr) {
+      word = "--cuda-graphs=false";
+      continue;
+    }
+    const key* k = asked.find_spelled(name);
+    if (k == nullptr) continue;
+    const std::vector<std::string> listed = spellings_of(asked, *k);
+    if (std::find(listed.begin(), listed.end(), option_of(name)) == listed.end())
+      word = option_of(k->name) + word.substr(end);
+  }
+}
+
 /// Words of a command line. A command that is not among them needs no options, only its line in the
 /// help.
 class words {

@@ -149,8 +149,13 @@ std::string fish_text(const std::vector<command_entry>& commands) {
         if (n.starts_with("--")) s += cat(" -l ", n.substr(2));
       }
       if (!o.is_flag) s += o.values.empty() ? " -r" : cat(" -x -a '", joined_words(o.values), "'");
-      s += cat(" -d ", fish_quoted(first_clause(o.help)), "\n");
+      s += cat(" -d ", fish_quoted(first_clause(o.help.substr(0, o.help.find("; default")))), "\n");
     }
+  }
+  for (const command_entry& c : commands) {
+    if (!c.of_queries) continue;
+    s += cat("complete -c napkin -f -n '__fish_seen_subcommand_from ", c.name,
+             "; and test (count (commandline -opc)) -eq 2' -a '", command_words(commands), "'\n");
   }
   return s;
 }

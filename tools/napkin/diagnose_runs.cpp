@@ -205,10 +205,6 @@ json changes_of(const json& q, const predicted_run& now, bool waits, const given
 
 // --- one run ------------------------------------------------------------------------------
 
-std::string percent(double x) {
-  return pm::detail::significant(100.0 * x, 3) + " %";
-}
-
 /// "expected", "unusual" (slower or faster than the interval).
 const char* judged(double measured, const pm::time_range& range) {
   if (!(range.high.value() > 0.0)) return "no interval";
@@ -318,7 +314,7 @@ std::string load_words(const json& x) {
   const std::string most = rate(x["sustainable_requests_per_s"]);
   const double share = x["saturation"].get<double>();
   if (closed.empty()) {
-    return cat(share > 1.0 ? "overloaded, " : "", "at ", percent(share),
+    return cat(share > 1.0 ? "overloaded, " : "", "at ", share_text(share),
                " of the largest sustainable rate (", most, " req/s); ");
   }
   const json& m = x["measured"].contains("requests_per_s") ? x["measured"] : x["predicted"];

@@ -18,9 +18,6 @@ constexpr double near_full = 0.9;  ///< share of the sustainable rate at which l
 std::string number_text(double x) {
   return pm::detail::significant(x, 4);
 }
-std::string percent_text(double share) {
-  return cat(std::lround(100.0 * share), " %");
-}
 std::string seconds_text(const json& x) {
   return pm::to_string(x.get<double>() * pm::second, 4);
 }
@@ -84,7 +81,7 @@ std::string overload_text(const json& facts) {
   const double most = facts["sustainable_requests_per_s"].get<double>();
   std::string s = wrapped(
       cat("Overloaded: ", number_text(offered), " req/s offered, ", number_text(most),
-          " req/s sustainable", most > 0.0 ? cat(" (", percent_text(offered / most), ")") : "",
+          " req/s sustainable", most > 0.0 ? cat(" (", whole_percent(offered / most), ")") : "",
           ". Latencies grow without bound."),
       0);
   if (!facts.contains("near_saturation")) return s;
@@ -94,15 +91,16 @@ std::string overload_text(const json& facts) {
     return at.contains(tail) ? cat("mean ", m, ", p99 ", seconds_text(at[tail])) : m;
   };
   const double rate = at["requests_per_s"].get<double>();
-  s += wrapped(cat("At ", number_text(rate), " req/s (", percent_text(rate / most),
-                   " of capacity, closed form): TTFT ", both("ttft_s", "ttft_p99_s"), "; ITL ",
-                   both("itl_s", "itl_p99_s"), "."),
-               0);
+  s += wrapped(
+      cat("At ", number_text(rate), " req/s (", whole_percent(rate / most), " of capacity, ",
+          at.value("method", "") == "simulation" ? "simulated" : "closed form", "): TTFT ",
+          both("ttft_s", "ttft_p99_s"), "; ITL ", both("itl_s", "itl_p99_s"), "."),
+      0);
   const double replicas = facts["replicas_to_sustain"].get<double>();
   std::string more =
       cat("To sustain ", number_text(offered), " req/s: ", number_text(replicas),
           " replicas of this deployment (", number_text(facts["gpus_to_sustain"].get<double>()),
-          " GPUs), each at ", percent_text(offered / most / replicas), " of its sustainable rate");
+          " GPUs), each at ", whole_percent(offered / most / replicas), " of its sustainable rate");
   if (facts.contains("feasible_with")) more += cat("; or ", changes_text(facts["feasible_with"]));
   return s + wrapped(more + ".", 0);
 }

@@ -39,6 +39,15 @@ bool names_seconds(std::string_view spelled) {
   return spelled.ends_with("_s") || spelled.ends_with("-s");
 }
 
+std::string_view without_unit(std::string_view name) {
+  for (const std::string_view unit : {"_bytes_per_s", "_flop_per_s", "_s", "_bytes", "_flop"}) {
+    const bool is_rate = unit == "_s" && name.ends_with("_per_s");
+    if (name.size() > unit.size() && name.ends_with(unit) && !is_rate)
+      return name.substr(0, name.size() - unit.size());
+  }
+  return {};
+}
+
 key accelerator_key() {
   key k = text("accelerator", "accelerator name listed by `napkin gpus`, or an accelerator file");
   k.alias = "gpu";

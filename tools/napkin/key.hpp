@@ -148,6 +148,36 @@ inline constexpr key_alias key_aliases[] = {{"tp", "tensor_parallel"},
                                             {"max_num_batched_tokens", "chunk_tokens"},
                                             {"gpu_memory_utilization", "utilization"}};
 
+/// Options of vLLM, SGLang, TensorRT-LLM and AIConfigurator, accepted as spellings. The help does
+/// not list them.
+inline constexpr key_alias engine_aliases[] = {{"tensor_parallel_size", "tensor_parallel"},
+                                               {"tp_size", "tensor_parallel"},
+                                               {"pipeline_parallel_size", "pipeline_parallel"},
+                                               {"pp_size", "pipeline_parallel"},
+                                               {"data_parallel_size", "data_parallel"},
+                                               {"dp_size", "data_parallel"},
+                                               {"ep_size", "expert_parallel"},
+                                               {"quantization", "weight_format"},
+                                               {"kv_cache_dtype", "kv_format"},
+                                               {"max_running_requests", "max_sequences"},
+                                               {"max_batch_size", "max_sequences"},
+                                               {"chunked_prefill_size", "chunk_tokens"},
+                                               {"max_num_tokens", "chunk_tokens"},
+                                               {"num_speculative_tokens", "draft_length"},
+                                               {"max_lora_rank", "lora_rank"},
+                                               {"max_loras", "lora_adapters"},
+                                               {"request_rate", "requests_per_s"},
+                                               {"max_concurrency", "concurrency"},
+                                               {"num_prompts", "requests"},
+                                               {"random_input_len", "input_tokens"},
+                                               {"random_output_len", "output_tokens"},
+                                               {"model_path", "model"},
+                                               {"total_gpus", "gpus"},
+                                               {"system", "accelerator"}};
+
+/// Name of a key without its unit: latency of latency_s; "" where it has none.
+std::string_view without_unit(std::string_view name);
+
 /// Keys that every query accepts in addition to its own.
 inline constexpr std::string_view common_keys[] = {"query", "id", "mode"};
 

@@ -63,6 +63,20 @@ void add_runs_help(CLI::App& to, const char* what) {
       ->type_name("");
 }
 
+/// Whether the plot of --plot is text, below the result. Throws inconsistent where the result is no
+/// text, and the errors of require_figure_path.
+bool plots_here(const std::string& plot, napkin::table_format format) {
+  if (plot.empty()) return false;
+  napkin::require_figure_path(plot);
+  if (plot != "-" && plot != "text") return false;
+  if (format == napkin::table_format::text) return true;
+  throw perfmodel::error(
+      perfmodel::error_code::inconsistent,
+      napkin::cat("plot is text with ",
+                  format == napkin::table_format::json ? "--json" : "rows of csv or md",
+                  "; allowed: a file that ends in .svg or .png"));
+}
+
 /// A query on the command line: --key value for each of its keys. Unknown options are passed on,
 /// and the request's own check refuses them.
 class query_command {
@@ -370,11 +384,7 @@ class sweep_command {
     r.threads = threads_;
     r.wide = wide_;
     r.mpi = mpi_;
-    if (!plot_.empty()) napkin::require_figure_path(plot_);
-    if ((plot_ == "-" || plot_ == "text") && r.format != napkin::table_format::text)
-      throw perfmodel::error(perfmodel::error_code::inconsistent,
-                             "plot is text, and the result is not; allowed: a file that ends in "
-                             ".svg or .png");
+    (void)plots_here(plot_, r.format);
     r.plot = plot_;
     r.progress = isatty(STDERR_FILENO) == 1;
     return napkin::run_sweep(r, std::cout) ? success : some_lines_failed;
@@ -427,10 +437,7 @@ void draw(const napkin::figure& f, const std::string& path) {
 template <class Compute, class ToJson, class ToText, class ToFigure>
 auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text,
             ToFigure to_figure) {
-  if (!c.plot().empty()) napkin::require_figure_path(c.plot());
-  if (c.as_json() && (c.plot() == "-" || c.plot() == "text"))
-    throw perfmodel::error(perfmodel::error_code::inconsistent,
-                           "plot is text with --json; allowed: a file that ends in .svg or .png");
+  const bool here = plots_here(c.plot(), c.format());
   const json request = c.request();
   const auto profile = c.profile();
   const auto found = compute(request, profile.get());
@@ -440,7 +447,7 @@ auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_t
     print(object);
   } else if (format == napkin::table_format::text) {
     std::cout << to_text(found, request);
-    if (c.plot() == "-" || c.plot() == "text") std::cout << "\n";
+    if (here) std::cout << "\n";
   } else {
     std::cout << napkin::rows_text(object, format);
   }
@@ -934,7 +941,7 @@ struct commands {
     std::vector<napkin::command_entry> all;
     for (const CLI::App* c : app.get_subcommands([](const CLI::App*) { return true; })) {
       napkin::command_entry entry{c->get_name(), c->get_description(), {}, false};
-      entry.of_queries = c == explaining || c == sensing;
+      entry.of_queries = c == explaining || c == sensing || c == sweeping;
       for (const CLI::Option* o : c->get_options()) {
         napkin::option_entry option{{}, o->get_description(), o->get_items_expected_max() == 0, {}};
         for (const std::string& n : o->get_lnames()) option.names.push_back("--" + n);
@@ -1056,13 +1063,30 @@ int run_tables(const std::vector<std::string>& given, int argc, char** argv) {
   return std::cout ? success : fail("cannot write the result");
 }
 
+/// The arguments with the options that the help of their query lists.
+std::vector<std::string> listed_words(int argc, char** argv) {
+  std::vector<std::string> all = napkin::normalised(argc, argv);
+  for (std::size_t i = 1; i < std::min<std::size_t>(all.size(), 3); ++i) {
+    if (all[i] == napkin::plan_keys().name) {
+      napkin::put_listed_options(all, napkin::plan_keys());
+      return all;
+    }
+    for (const napkin::query& q : napkin::all_queries()) {
+      if (all[i] != q.name) continue;
+      napkin::put_listed_options(all, q);
+      return all;
+    }
+  }
+  return all;
+}
+
 int run(int argc, char** argv) {
   if (argc == 1) {
     std::cout << napkin::first_page();
     std::cout.flush();
     return std::cout ? success : fail("cannot write the result");
   }
-  const napkin::words said(napkin::normalised(argc, argv), argc, argv);
+  const napkin::words said(listed_words(argc, argv), argc, argv);
   if (said.at(1) == "audit" || said.at(1) == "diagnose") {
     const std::vector<std::string> words(said.all().begin() + 2, said.all().end());
     const bool helps = std::find(words.begin(), words.end(), "--help") != words.end();

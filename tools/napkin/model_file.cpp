@@ -1,9 +1,11 @@
 #include "model_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <perfmodel/model/config/config_fields.hpp>
 #include <perfmodel/model/config/huggingface.hpp>
 
+#include "io/amount.hpp"
 #include "io/files.hpp"
 #include "io/spec_json.hpp"
 
@@ -125,7 +127,7 @@ template <class Kinds>
 void check_sum(const char* which, const Kinds& kinds, double layers) {
   double sum = 0.0;
   for (const auto& kind : kinds) sum += kind.layers;
-  if (sum <= layers) return;
+  if (sum <= layers * (1.0 + 1e-12)) return;
   throw error(error_code::inconsistent,
               cat("layers.", which, " are of ", sum,
                   " layers in total; allowed: at most layers.count, which is ", layers));
@@ -197,7 +199,9 @@ std::string not_read_text(const std::vector<std::string>& fields) {
   return s;
 }
 
-std::string model_file_text(const found_model& found) {
+namespace {
+
+json model_file_json(const found_model& found) {
   found.require_storage(found.model.name.view());
   json out = {{"schema", model_schema}, {"version", model_version}, {"source", found.source}};
   pm::transformer m = found.model;
@@ -206,7 +210,76 @@ std::string model_file_text(const found_model& found) {
   if (found.kv) out["kv"] = common::detail::storage_json(*found.kv);
   if (!found.draft.empty()) out["draft"] = found.draft;
   if (!found.not_read.empty()) out["not_read"] = found.not_read;
-  return out.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+  return out;
+}
+
+/// Sets the numbers of a name below `at`, which is at a path; collects the names of all numbers.
+int set_numbers(json& at, const std::string& path, std::string_view name, double x,
+                std::vector<std::string>& names) {
+  int changed = 0;
+  for (auto& [key, v] : at.items()) {
+    const std::string own = path.empty() ? key : cat(path, ".", key);
+    if (v.is_structured()) {
+      changed += set_numbers(v, own, name, x, names);
+    } else if (v.is_number() && key != "version") {
+      names.push_back(key);
+      if (name != key && name != own) continue;
+      v = x;
+      ++changed;
+    }
+  }
+  return changed;
+}
+
+/// Sets the number of layers, of all and of each kind.
+void set_layers(json& file, double count) {
+  const double times = count / file["layers"]["count"].get<double>();
+  file["layers"]["count"] = count;
+  for (const char* kinds : {"mixers", "feed_forwards"}) {
+    if (!file["layers"].contains(kinds)) continue;
+    for (json& kind : file["layers"][kinds]) kind["layers"] = times * kind["layers"].get<double>();
+  }
+}
+
+}  // namespace
+
+std::string model_file_text(const found_model& found) {
+  return model_file_json(found).dump(2, ' ', false, json::error_handler_t::replace) + "\n";
+}
+
+found_model changed_model(const found_model& found, std::string_view changes) {
+  json file = model_file_json(found);
+  for (const std::string_view change : split(changes, ',')) {
+    const std::size_t equals = std::min(change.find('='), change.size());
+    const std::string_view name = change.substr(0, equals);
+    const auto x = equals < change.size() ? parse_count(change.substr(equals + 1)) : std::nullopt;
+    if (!x)
+      throw error(code::wrong_type, cat("model: ", in_quotes(one_line(change)),
+                                        "; allowed: field=number, such as layers=40"));
+    if (name == "layers") {
+      if (!(*x >= 1.0 && *x <= most_layers))
+        throw error(error_code::out_of_range,
+                    cat("model: layers is ", pm::detail::significant(*x, 6), "; allowed: 1 to ",
+                        most_layers));
+      set_layers(file, *x);
+      continue;
+    }
+    std::vector<std::string> names{"layers"};
+    if (set_numbers(file, "", name, *x, names) > 0) continue;
+    std::sort(names.begin(), names.end());
+    names.erase(std::unique(names.begin(), names.end()), names.end());
+    throw error(code::unknown_key, cat("model: ", found.model.name.view(), " has no number ",
+                                       in_quotes(one_line(name)), "; allowed: ",
+                                       listed(names, [](const std::string& n) { return n; })));
+  }
+  try {
+    found_model out = from_own_file(file, fs::path(std::string(found.model.name.view())));
+    out.source += cat("; changed: ", changes);
+    return out;
+  } catch (const error& e) {
+    throw error(e.code(),
+                cat("model: ", found.model.name.view(), " with ", changes, ": ", e.what()));
+  }
 }
 
 }  // namespace napkin

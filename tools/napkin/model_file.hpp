@@ -39,4 +39,10 @@ found_model read_model(const std::string& path);
 /// File content of a model, in lines.
 std::string model_file_text(const found_model& found);
 
+/// Copy of a model with changed numbers, "layers=40,kv_heads=4". A name is a field of its file, by
+/// its path (layers.count) or alone, which changes it in every layer that has it; `layers` changes
+/// the number of layers, each kind in proportion. Throws unknown_key, wrong_type, and the errors of
+/// read_model.
+found_model changed_model(const found_model& found, std::string_view changes);
+
 }  // namespace napkin

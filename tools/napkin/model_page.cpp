@@ -146,13 +146,19 @@ struct model_capacity {
   std::vector<double> sequences{};  ///< per context; empty where the model does not fit
 };
 
+/// With `groups`, data-parallel attention: the experts are divided among all devices.
 model_capacity capacity_of(const found_model& found, const pm::accelerator& a, int devices,
-                           const std::optional<pm::storage_format>& kv, const model_view& view) {
+                           const std::optional<pm::storage_format>& kv, const model_view& view,
+                           int groups = 1) {
   pm::deployment d;
   d.device = a;
   d.model = found.model;
   d.weights = found.stored;
-  d.layout.tensor = devices;
+  d.layout.tensor = devices / groups;
+  if (groups > 1) {
+    d.layout.data = groups;
+    d.layout.expert = devices;
+  }
   d.kv = kv ? kv : found.kv;
   model_capacity r{&a, devices};
   if (!layout_feasible(d.layout, sharded_dims_of(d.model))) return r;
@@ -177,6 +183,20 @@ std::vector<model_capacity> capacities_of(const found_model& found,
       all.push_back(capacity_of(found, *a, devices, kv, view));
   }
   return all;
+}
+
+/// Sequences with data-parallel attention on all devices, where they are half as many again as with
+/// tensor parallelism, which replicates a latent KV cache on every rank; else 0.
+double grouped_sequences(const found_model& found, const model_capacity& tensor,
+                         const std::optional<pm::storage_format>& kv, const model_view& view) {
+  if (tensor.devices < 2 || tensor.sequences.empty() || !experts_of(found.model)) return 0.0;
+  const model_capacity r = capacity_of(found, *tensor.on, tensor.devices, kv, view, tensor.devices);
+  const bool more = !r.sequences.empty() && r.sequences.front() >= 1.5 * tensor.sequences.front();
+  return more ? r.sequences.front() : 0.0;
+}
+/// "DP8 EP8".
+std::string grouped_text(int devices) {
+  return cat("DP", devices, " EP", devices);
 }
 
 /// "8k".
@@ -232,7 +252,16 @@ std::string capacities_text(const found_model& found, const std::optional<pm::st
         rows.back().push_back(all[i].sequences.empty() ? "-" : count_text(all[i].sequences[c]));
     }
   }
-  return table(rows, "lr") +
+  std::string grouped;
+  for (const model_capacity& r : all) {
+    const double sequences = grouped_sequences(found, r, kv, view);
+    if (sequences == 0.0) continue;
+    grouped += cat(grouped.empty() ? "With data-parallel attention at " : "; ",
+                   grouped.empty() ? cat(context_text(contexts.front()), " tokens: ") : "",
+                   count_text(sequences), " on ", r.devices, " x ", r.on->name.c_str(), " (",
+                   grouped_text(r.devices), ")");
+  }
+  return table(rows, "lr") + (grouped.empty() ? "" : wrapped(grouped + ".", 2)) +
          "  Concurrent sequences with tensor parallelism; -: does not fit. Memory budget: "
          "napkin kv_capacity.\n"
          "  Memory as the driver shows it, in 1e9 B (h200_sxm: 141 GB as sold = 151e9 B).\n";
@@ -244,7 +273,7 @@ std::string fit_text(const found_model& found, const std::optional<pm::storage_f
                      const model_view& view) {
   constexpr std::string_view usual[] = {"h100_sxm", "h200_sxm", "b200_sxm", "mi300x"};
   const std::string context = context_text(counted_contexts(found.model, view).front());
-  std::string on, not_on, sequences;
+  std::string on, not_on, sequences, grouped;
   std::string_view last;
   for (const model_capacity& r : capacities_of(found, kv, view)) {
     const std::string_view name = r.on->name.view();
@@ -257,10 +286,15 @@ std::string fit_text(const found_model& found, const std::optional<pm::storage_f
     last = name;
     std::string& text = fits ? on : not_on;
     text += cat(text.empty() ? "" : ", ", r.devices, " x ", name);
-    if (fits) sequences = count_text(r.sequences.front());
+    if (!fits) continue;
+    sequences = count_text(r.sequences.front());
+    const double with_groups = grouped_sequences(found, r, kv, view);
+    if (view.on != nullptr && with_groups > 0.0)
+      grouped = cat(" (with data-parallel attention, ", grouped_text(r.devices), ": ",
+                    count_text(with_groups), ")");
   }
   if (on.empty()) return wrapped(cat("Does not fit on ", not_on, "."), 0);
-  if (view.on != nullptr) on += cat(": ", sequences, " sequences of ", context, " tokens");
+  if (view.on != nullptr) on += cat(": ", sequences, " sequences of ", context, " tokens", grouped);
   return wrapped(cat("Fits on ", on, not_on.empty() ? "" : "; not on ", not_on, "."), 0);
 }
 
@@ -327,8 +361,8 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
                       parameters_text(all), " parameters");
   if (active < all) s += cat(" (", parameters_text(active), " active per token)");
   s += cat(", ", size_text(weight_bytes(m, found.stored).value()), " of weights, ",
-           size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.\n");
-  s += fit_text(found, kv, view);
+           size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.");
+  s = wrapped(s, 0) + fit_text(found, kv, view);
   s += cat("\n", count_text(m.layers.count), " layers, ",
            m.max_context ? cat("context up to ", count_text(*m.max_context), " tokens")
                          : "no stated context limit",

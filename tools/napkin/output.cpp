@@ -1,5 +1,6 @@
 #include "output.hpp"
 
+#include <algorithm>
 #include <array>
 #include <bitset>
 #include <cmath>
@@ -12,6 +13,8 @@
 
 #include "catalogues.hpp"
 #include "infeasible.hpp"
+#include "query.hpp"
+#include "service_keys.hpp"
 #include "short_steps.hpp"
 #include "summary.hpp"
 
@@ -213,10 +216,17 @@ void add_calibration(table_rows& rows, std::string_view key, const calibrated_no
                                          value_text(r.high.value(), in_seconds)});
 }
 
-/// Adds a text that is wider than a terminal in several rows.
-void add_long(table_rows& rows, std::string label, const std::string& text) {
-  std::istringstream lines(wrapped(text, 0, terminal_columns - 28));
-  for (std::string line; std::getline(lines, line); label.clear()) rows.push_back({label, line});
+/// Breaks values that are wider than a terminal into several rows.
+table_rows folded(const table_rows& rows) {
+  std::size_t labels = 0;
+  for (const auto& row : rows) labels = std::max(labels, row.front().size());
+  table_rows out;
+  for (const auto& row : rows) {
+    std::istringstream lines(wrapped(row.back(), 0, terminal_columns - labels - 4));
+    std::string label = row.front();
+    for (std::string line; std::getline(lines, line); label.clear()) out.push_back({label, line});
+  }
+  return out;
 }
 
 /// What a bound guarantees: the least time of an operator or a step, not always of a service.
@@ -255,7 +265,7 @@ std::string results_text(const outcome<>& answer) {
     }
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
-  if (answer.calibrated) add_long(rows, "profile", text_of(answer.calibrated->profile));
+  if (answer.calibrated) rows.push_back({"profile", text_of(answer.calibrated->profile)});
   if (answer.is_time && !infeasible) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
@@ -271,12 +281,12 @@ std::string results_text(const outcome<>& answer) {
   if (answer.has_feasibility) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
-  return table(rows, "l") +
+  return table(folded(rows), "l") +
          (infeasible          ? ""
           : answer.calibrated ? prediction_text(answer.calibrated->profile)
           : answer.is_time    ? bound_promise(answer)
                               : "") +
-         (answer.hint.empty() ? "" : cat("  ", answer.hint, ".\n"));
+         (answer.hint.empty() ? "" : wrapped(cat(answer.hint, "."), 2));
 }
 
 /// What limits a time: the resource, or in a service the prefill of other requests where that takes
@@ -295,14 +305,11 @@ std::string limit_text(const outcome<>& answer) {
 /// "64 GPUs: 8 replicas of 8." of a service with replicas; "" of others.
 std::string gpus_sentence(const query& asked, const json& request) {
   if (asked.find("replicas") == nullptr || !request.is_object()) return "";
-  const auto degree = [&](const char* key) {
-    const auto at = request.find(key);
-    return at != request.end() && at->is_number() ? at->get<double>() : 1.0;
-  };
-  const double tensor = degree("tensor_parallel"), data = degree("data_parallel");
-  const bool groups = degree("expert_parallel") > tensor;
-  const double each = tensor * degree("pipeline_parallel") * (groups ? data : 1.0);
-  const double replicas = degree("replicas") * (groups ? 1.0 : data);
+  const napkin::request r(asked, request);
+  const replica_count n = replicas_of(inputs<double>(r));
+  const double each =
+      r.number("tensor_parallel") * r.number("pipeline_parallel") * static_cast<double>(n.groups);
+  const double replicas = n.replicas;
   if (!(replicas > 1.0)) return "";
   const auto count = [](double x) { return pm::detail::significant(x, 6); };
   return cat("On ", count(each * replicas), " GPUs: ", count(replicas), " replicas of ",
@@ -338,6 +345,15 @@ std::string time_sentence(const outcome<>& answer) {
                  0);
 }
 
+/// Lines of text, the long ones wrapped to the columns of a terminal.
+std::string wrapped_lines(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);)
+    out += line.size() <= terminal_columns ? line + "\n" : wrapped(line, 0);
+  return out;
+}
+
 }  // namespace
 
 std::string outcome_text(const query& asked, const outcome<>& answer, const json& request) {
@@ -349,7 +365,7 @@ std::string outcome_text(const query& asked, const outcome<>& answer, const json
                                  : answer.conclusion.empty()
                                      ? time_sentence(answer) + gpus_sentence(asked, request)
                                      : answer.conclusion;
-  return conclusion + headline(asked, request) + results_text(answer) + last;
+  return wrapped_lines(conclusion + headline(asked, request)) + results_text(answer) + last;
 }
 
 std::string part_line(const std::string& part, std::string& before) {
@@ -359,7 +375,7 @@ std::string part_line(const std::string& part, std::string& before) {
 }
 
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
-  std::string s = conclusion_text(e.answer) + headline(asked, request);
+  std::string s = wrapped_lines(conclusion_text(e.answer) + headline(asked, request));
   table_rows rows;
   for (const auto& i : e.derivation.inputs)
     rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});

@@ -51,6 +51,7 @@ struct plan_alternative {
   const char* by = "";
   std::optional<perfmodel::plan_point> point{};
   std::optional<double> miss{};
+  std::string reason{};  ///< why nothing is feasible; "" where something is
 };
 /// A search for the number of GPUs.
 struct plan_gpu_search {
@@ -183,6 +184,8 @@ std::string nearest_text(const planned& p);
 /// One row for each reason on each accelerator: the deployment nearest to being feasible.
 std::string rejected_text(const planned& p);
 
+/// Reason why no deployment serves the load: that of the rejection nearest to being feasible.
+std::string nearest_reason(const perfmodel::plan_request& q, const perfmodel::plan_result& r);
 /// Reason of a rejection, with the amount needed and its limit; memory as a share of the capacity.
 std::string why(const perfmodel::plan_request& q, const perfmodel::plan_rejection& r);
 /// "TP2 PP4".

@@ -31,7 +31,8 @@ double shortfall_of(const pm::plan_rejection& r) {
   return r.available > 0.0 ? r.needed / r.available : std::numeric_limits<double>::infinity();
 }
 
-/// Reason why an accelerator does not serve the load: the rejection nearest to being feasible.
+}  // namespace
+
 std::string nearest_reason(const pm::plan_request& q, const pm::plan_result& r) {
   const auto nearest = std::min_element(
       r.rejected.begin(), r.rejected.end(),
@@ -41,6 +42,8 @@ std::string nearest_reason(const pm::plan_request& q, const pm::plan_result& r) 
   return why(q, *nearest) +
          (any ? "" : cat(" (", nearest->precision.view(), ", ", layout_text(nearest->layout), ")"));
 }
+
+namespace {
 
 /// " (90 % of 85.5 GB)": the usable memory as a share of the capacity; "" without an accelerator.
 std::string share_of_memory(const pm::plan_request& q, const pm::plan_rejection& r) {

@@ -28,18 +28,20 @@ void add_alternative(planned& p, const plan_again& again, const pm::plan_request
   const pm::plan_result r =
       pm::search_gpu_count(q, {.first = q.gpus, .ceiling = ceiling, .until_met = true}, again)
           .result;
-  plan_alternative x{choice, by, {}, {}};
+  plan_alternative x{choice, by, {}, {}, {}};
   if (r.best) x.point = r.frontier[*r.best];
   if (r.nearest_point) x.miss = r.nearest_miss;
+  if (!r.best && !r.nearest_point && !r.rejected.empty()) x.reason = nearest_reason(q, r);
   p.alternatives.push_back(std::move(x));
 }
 
 std::string choice_text(const plan_alternative& x) {
   return x.choice + (std::string_view(x.by) == "kv_format" ? " KV cache" : "");
 }
-/// " (misses by 1.3x)", " (infeasible)".
+/// " (misses by 1.3x)", " (weights exceed the usable memory: 143 GB needed, 77 GB usable)".
 std::string missed_by(const plan_alternative& x) {
-  return x.miss ? cat(" (misses by ", pm::detail::significant(*x.miss, 3), "x)") : " (infeasible)";
+  if (x.miss) return cat(" (misses by ", pm::detail::significant(*x.miss, 3), "x)");
+  return cat(" (", x.reason.empty() ? "infeasible" : x.reason, ")");
 }
 
 /// The target that a service misses most, "" without one; `limits` are queue limits.
@@ -242,6 +244,7 @@ json money_json(const planned& p) {
       if (p.result.best) one["cost_over_best"] = number_json("cost_over_best", over);
     }
     if (x.miss) one["nearest_miss"] = number_json("nearest_miss", *x.miss);
+    if (!x.reason.empty()) one["reason"] = x.reason;
     out["alternatives"].push_back(std::move(one));
   }
   if (p.headroom) {
@@ -265,7 +268,8 @@ std::string alternatives_text(const planned& p) {
   const bool targets = p.request.targets.ttft || p.request.targets.itl || p.request.targets.e2e;
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (!all[i].point) {
-      none += cat(none.empty() ? "" : ", ", choice_text(all[i]), targets ? missed_by(all[i]) : "");
+      none += cat(none.empty() ? "" : ", ", choice_text(all[i]),
+                  targets || !all[i].reason.empty() ? missed_by(all[i]) : "");
       continue;
     }
     const pm::plan_point& point = *all[i].point;
@@ -285,7 +289,7 @@ std::string alternatives_text(const planned& p) {
              "\n");
   }
   if (!none.empty())
-    s += cat("    ", targets ? "no deployment within the targets: " : "infeasible: ", none, "\n");
+    s += wrapped(cat(targets ? "no deployment within the targets: " : "infeasible: ", none), 4);
   if (s.empty()) return s;
   return (met ? "  Cheapest of each other engine, and of other formats:\n"
               : "  Cheapest of other formats:\n") +

@@ -573,7 +573,7 @@ json plan_json(const planned& p, const json& object) {
   }
   out["rejected"] = std::move(rejected);
   out.update(comparison_json(p));
-  out["derivation"] = derivation_json(derivation_of_plan(p));
+  if constexpr (!is_first_module) out["derivation"] = derivation_json(derivation_of_plan(p));
   if (!p.left_out.empty()) out["left_out"] = p.left_out;
   if (!p.not_read.empty()) out["not_read"] = p.not_read;
   return out;

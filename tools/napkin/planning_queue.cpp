@@ -47,15 +47,15 @@ std::string own_formats(const pm::plan_request& q) {
 /// The limits tried, and whether fewer GPUs than the cheapest plan's would suffice.
 std::string searched_text(const planned& p) {
   const int last = p.search->limits.back();
-  std::string s = cat("Searched: up to ", last, last == 1 ? " GPU" : " GPUs");
-  if (last == p.search->ceiling) s += ", the ceiling (--gpus sets another)";
+  std::string s = cat("Searched: up to ", last, last == 1 ? " GPU" : " GPUs",
+                      last == p.search->ceiling ? " (--gpus sets another ceiling)." : ".");
   if (p.request.queued_limit < 1.0) {
-    s += cat(". Limits without --ttft and --longest-wait: a mean wait of ",
-             pm::to_string(p.request.max_queueing_time), ", and ",
+    s += cat(" Without a TTFT target, plans that queue are infeasible: beyond a mean wait of ",
+             pm::to_string(p.request.max_queueing_time), " (--longest-wait), or beyond ",
              pm::detail::significant(100.0 * p.request.queued_limit, 2),
-             " % of requests queued for KV memory or a running-request slot");
+             " % of requests that wait for KV cache or for a running slot.");
   }
-  s += ". ";
+  s += " ";
   const auto& fewest = p.result.fewest_gpus;
   if (!p.result.best || !fewest) return s.substr(0, s.size() - 1);
   const pm::plan_point& best = p.result.frontier[*p.result.best];
@@ -64,8 +64,7 @@ std::string searched_text(const planned& p) {
     return cat(s, cheaper_disaggregated(p) != nullptr ? "Without disaggregation, fewer" : "Fewer",
                " than ", best.gpus, " GPUs miss a target or a limit.");
   }
-  return cat(s, "The fewest GPUs are ", fewest->gpus, ": ", deployment_text(*fewest), ", ",
-             merits_text(*fewest), ".");
+  return cat(s, "Fewest GPUs: ", deployment_text(*fewest), ", ", merits_text(*fewest), ".");
 }
 
 /// The formats within the targets where the checkpoint's own are not.

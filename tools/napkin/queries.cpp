@@ -18,12 +18,22 @@ namespace napkin {
 
 namespace {
 
+using query_list = std::vector<query> (*)();
+
+#ifdef NAPKIN_FIRST_MODULE
+constexpr query_list query_lists[] = {step_queries, serving_queries, simulation_queries,
+                                      roofline_queries};
+#else
+constexpr query_list query_lists[] = {
+    kernel_queries,   attention_queries, collective_queries, memory_queries,
+    step_queries,     serving_queries,   simulation_queries, speculation_queries,
+    model_queries,    advise_queries,    trust_queries,      machine_queries,
+    roofline_queries, time_queries,      path_queries,       capacity_queries};
+#endif
+
 std::vector<query> collect() {
   std::vector<query> all;
-  for (auto* part : {kernel_queries, attention_queries, collective_queries, memory_queries,
-                     step_queries, serving_queries, simulation_queries, speculation_queries,
-                     model_queries, advise_queries, trust_queries, machine_queries,
-                     roofline_queries, time_queries, path_queries, capacity_queries}) {
+  for (const query_list part : query_lists) {
     for (query& q : part()) {
       q.index_keys();
       all.push_back(std::move(q));
@@ -78,11 +88,20 @@ const key* query::find_spelled(std::string_view spelled) const {
   for (const key& k : keys) {
     if (k.alias[0] != '\0' && spelled == k.alias) return &k;
   }
-  for (const key_alias& a : key_aliases) {
-    if (a.spelled != spelled) continue;
-    if (const key* k = find(a.name)) return k;
+  for (const std::span<const key_alias> all :
+       {std::span<const key_alias>(key_aliases), std::span<const key_alias>(engine_aliases)}) {
+    for (const key_alias& a : all) {
+      if (a.spelled != spelled) continue;
+      if (const key* k = find(a.name)) return k;
+    }
   }
-  return nullptr;
+  const key* found = nullptr;
+  for (const key& k : keys) {
+    if (spelled.empty() || without_unit(k.name) != spelled) continue;
+    if (found != nullptr) return nullptr;  // dram_bytes and dram_bytes_per_s: which?
+    found = &k;
+  }
+  return found;
 }
 
 namespace {
@@ -281,7 +300,23 @@ outcome<> evaluate(const query& asked, const json& object, const given_profile* 
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
   outcome<> answer = closed_form_of(r, object, wanted);
-  if (asked.name == std::string_view("serving")) simulate_instead(answer, r, object);
+  if (asked.name != std::string_view("serving")) return answer;
+  simulate_instead(answer, r, object);
+  // Latencies near saturation by the method that the service has at that rate.
+  const auto near = answer.facts.find("near_saturation");
+  if (near == answer.facts.end() || r.text("method") == "closed_form") return answer;
+  json there = object;
+  there["requests_per_s"] = (*near)["requests_per_s"];
+  const request below(asked, there, profile);
+  outcome<> at = closed_form_of(below, there, wanted);
+  simulate_instead(at, below, there);
+  if (!at.feasible || !at.facts.contains("method") || at.facts["method"] != "simulation")
+    return answer;
+  for (const auto& x : at.results) {
+    const std::string_view key = x.key;
+    if (key != "requests_per_s" && near->contains(key)) (*near)[x.key] = value_json(at, x);
+  }
+  (*near)["method"] = "simulation";
   return answer;
 }
 outcome<> evaluate_numbers(const request& r, const calibration* c, const json& object) {

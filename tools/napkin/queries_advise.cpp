@@ -78,13 +78,11 @@ json json_of(const pm::technique& t) {
           {"user", pm::name_of(t.user)},
           {"harmful_when", t.harmful_when},
           {"harmful", t.harmful},
-          {"why", t.reason}};
+          {"why", t.infeasible ? cat("infeasible with it: ", t.reason) : t.reason}};
 }
 
-constexpr std::string_view infeasible_with = "infeasible with it: ";
-
 std::string verdict_of(const pm::technique& t, bool overloaded) {
-  if (t.reason.starts_with(infeasible_with)) return "infeasible";
+  if (t.infeasible) return "infeasible";
   if (t.makes_feasible) {
     if (t.in_use) return overloaded ? "in use, needed" : "in use, needed to be feasible";
     return overloaded ? "enough to be stable" : "enough to be feasible";
@@ -134,9 +132,7 @@ void add_text(outcome<>& out, const pm::advice& a) {
     const std::string gain =
         t.has_ratio && (helps || slower || t.misses_target) ? ratio(t.gain) + ", " : "";
     const std::string costs = helps && !t.in_use ? cat("; costs: ", t.cost) : "";
-    const std::string why =
-        verdict == "infeasible" ? t.reason.substr(infeasible_with.size()) : t.reason;
-    add_row(out, cat("  ", t.name), cat(gain, verdict, ": ", why, costs));
+    add_row(out, cat("  ", t.name), cat(gain, verdict, ": ", t.reason, costs));
   }
   std::string names;
   for (const std::string& n : a.combination) names += (names.empty() ? "" : " + ") + n;

@@ -265,7 +265,7 @@ struct serving {
         text += ", without preemption, which is modelled at a concurrency only";
         out.facts["largest_rate_leaves_out"] = {"preemption"};
       }
-      out.notes.push_back({"largest rate within the limits", text});
+      out.notes.push_back({"largest rate within the limits", text + ", by the closed form"});
     }
   }
 

@@ -377,15 +377,16 @@ struct utilisation : law_query {
   static constexpr const char* help = "MFU and MBU from work and time";
   static std::vector<key> keys() {
     return {amount<pm::flops<>>("flop", "model FLOP").otherwise("0"),
-            amount<pm::bytes<>>("bytes", "moved").otherwise("0"),
+            amount<pm::bytes<>>("bytes", "bytes moved").otherwise("0"),
             positive_amount<pm::duration<>>("time_s", "measured time").otherwise("1"),
-            positive_amount<pm::flop_rate<>>("flop_per_s", "peak").optional(),
-            positive_amount<pm::bandwidth<>>("bytes_per_s", "peak").optional()};
+            positive_amount<pm::flop_rate<>>("flop_per_s", "peak FLOP rate").optional(),
+            positive_amount<pm::bandwidth<>>("bytes_per_s", "peak bandwidth").optional()};
   }
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode&) {
     const auto time = in.template amount<pm::duration<T>>("time_s");
     const auto bytes = in.template amount<pm::bytes<T>>("bytes");
+    if (!in.given("flop") && !in.given("bytes")) in.missing("flop", "or bytes");
     outcome<T> out;
     if (in.has("flop_per_s")) {
       out.add("mfu", "share of peak compute",

@@ -72,15 +72,12 @@ double distance(const asked_service& s, const published_runs& r) {
   return d + (same_engine(s, r) ? 0.0 : 1.0);
 }
 
-std::string percent_of_runs(double x) {
-  return cat(pm::detail::significant(std::round(x), 4), " %");
-}
 /// "ITL 5 % off (bias +2 %), 94 % inside the interval".
 std::string errors_text(const char* name, const figure_errors& e) {
   if (!(e.mean > 0.0)) return "";
-  std::string s = cat(name, " ", percent_of_runs(e.mean), " off (bias ", e.bias < 0.0 ? "-" : "+",
-                      percent_of_runs(std::fabs(e.bias)), ")");
-  return e.inside < 0.0 ? s : cat(s, ", ", percent_of_runs(e.inside), " inside the interval");
+  std::string s = cat(name, " ", whole_percent(0.01 * e.mean), " off (bias ",
+                      e.bias < 0.0 ? "-" : "+", whole_percent(0.01 * std::fabs(e.bias)), ")");
+  return e.inside < 0.0 ? s : cat(s, ", ", whole_percent(0.01 * e.inside), " inside the interval");
 }
 std::string all_errors(const published_runs& r) {
   std::string s;

@@ -287,18 +287,62 @@ bool has_prices(const query& asked) {
 }
 
 namespace {
-[[noreturn]] void unknown_key(const query& asked, std::string_view name) {
+
+/// Words of a name that tell keys apart: of, per and units do not.
+std::vector<std::string_view> words_of_name(std::string_view name) {
+  std::vector<std::string_view> all = split(name, '_');
+  std::erase_if(all, [](std::string_view w) { return w.size() < 3 || w == "per" || w == "max"; });
+  return all;
+}
+
+/// The keys with the most words of a name, plural or not; at most three.
+std::vector<std::string_view> with_words_of(std::string_view name,
+                                            const std::vector<std::string_view>& names) {
+  std::vector<std::string_view> found;
+  std::size_t most = 1;
+  const auto same = [](std::string_view a, std::string_view b) {
+    return a == b || (a.size() > 3 && b.starts_with(a)) || (b.size() > 3 && a.starts_with(b));
+  };
+  const std::vector<std::string_view> wanted = words_of_name(name);
+  for (const std::string_view known : names) {
+    std::size_t shared = 0;
+    for (const std::string_view w : words_of_name(known))
+      shared += std::any_of(wanted.begin(), wanted.end(), [&](auto x) { return same(w, x); });
+    if (shared > most) found.clear();
+    if (shared >= most) found.push_back(known);
+    most = std::max(most, shared);
+  }
+  return found.size() > 3 ? std::vector<std::string_view>() : found;
+}
+
+/// What is allowed in place of an unknown key: similar keys, all of few, or where they are listed.
+std::string instead_of(const query& asked, std::string_view name) {
   std::vector<std::string_view> names;
   for (const key& known : asked.keys) names.push_back(known.name);
   names.insert(names.end(), {"id", "mode"});
   if (asked.find("accelerator") != nullptr) names.push_back("set");
   if (has_prices(asked)) names.push_back("price");
   if (asked.name == std::string_view("diagnose")) names.push_back("runs");  // on the command line
-  const std::string near = suggested(name, names);
-  throw error(code::unknown_key, cat("unknown key ", in_quotes(name), " of ", asked.name,
-                                     near.empty() ? cat("; allowed: ", listed(names))
-                                                  : cat("; did you mean ", near, "? napkin ",
-                                                        asked.name, " --help lists them")));
+  constexpr std::size_t few = 24;
+  const bool is_plan = asked.name == std::string_view("plan");
+  const key* layout = is_plan ? find_query("serving").find_spelled(name) : nullptr;
+  if (layout != nullptr && (std::string_view(layout->name).ends_with("_parallel") ||
+                            std::string_view(layout->name) == "replicas"))
+    return cat(", which searches layouts; napkin serving takes ", layout->name);
+  std::vector<std::string_view> near{};
+  const std::string nearest_name = suggested(name, names);
+  if (!nearest_name.empty()) near = {nearest_name};
+  if (near.empty()) near = with_words_of(name, names);
+  const std::string help = cat("napkin ", asked.name, " --help lists ");
+  if (near.size() > 1) return cat("; similar: ", listed(near), "; ", help, "all");
+  if (!near.empty()) return cat("; did you mean ", near.front(), "? ", help, "them");
+  return names.size() <= few ? cat("; allowed: ", listed(names))
+                             : cat("; ", help, "the ", names.size(), " keys");
+}
+
+[[noreturn]] void unknown_key(const query& asked, std::string_view name) {
+  throw error(code::unknown_key,
+              cat("unknown key ", in_quotes(name), " of ", asked.name, instead_of(asked, name)));
 }
 }  // namespace
 
@@ -384,6 +428,8 @@ json from_command_line(const key* declared, const std::string& text, std::string
     return text;
   }
   const auto items = split(text, ',');
+  const bool is_one = declared != nullptr && declared->kind == key_kind::number;
+  if (is_one && items.size() > 1) return text;  // 4,096: refused with its text
   if (items.size() == 1) return scalar_value(declared, text, spelled);
   json list = json::array();
   for (const std::string_view item : items) list.push_back(scalar_value(declared, item, spelled));

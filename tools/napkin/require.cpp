@@ -264,14 +264,16 @@ std::string require_text(const json& found) {
   std::string s;
   for (const json& t : found["targets"]) {
     const std::string key = t["key"];
-    s += cat(s.empty() ? "" : "; ", label_of(key), " is ",
-             t["value"].is_null() ? std::string("none, since the request is infeasible")
-                                  : result_text(key, t["value"].get<double>()),
-             ", target ", t["at_least"].get<bool>() ? "at least " : "at most ",
-             result_text(key, t["limit"].get<double>()));
+    const std::string limit = cat("target ", t["at_least"].get<bool>() ? "at least " : "at most ",
+                                  result_text(key, t["limit"].get<double>()));
+    s += cat(s.empty() ? "" : "; ", label_of(key));
+    s += t["value"].is_null()
+             ? cat(": ", limit)
+             : cat(" is ", result_text(key, t["value"].get<double>()), ", ", limit);
   }
   std::string first = s + ".";
-  if (found.contains("reason")) first += cat(" ", found["reason"].get<std::string>(), ".");
+  if (found.contains("reason"))
+    first = cat("Infeasible as asked: ", found["reason"].get<std::string>(), ". ", first);
   table_rows rows{{"fact", "now", met ? "down to" : "needed", "times", "result there"}};
   table_rows not_alone{{"fact", "now", "best result"}};
   for (const json& f : found["facts"]) {
@@ -287,7 +289,7 @@ std::string require_text(const json& found) {
   if (met) {
     first += rows.size() > 1 ? " Met; each fact alone may change as far as this:" : " Met.";
   } else if (rows.size() == 1) {
-    first += " No fact of the accelerator alone meets it.";
+    first += " No single fact of the accelerator meets it.";
   } else {
     first += cat(" ", rows[1][0], " of ", rows[1][2], " (", rows[1][3], " times) would meet it",
                  rows.size() > 2 ? ", or one of the others below." : "; no other fact alone.");

@@ -280,9 +280,6 @@ void simulate_instead(outcome<>& closed_form, const request& r, const json& obje
     result.value = at->simulation;
   }
   // A search over rates has no simulation for each; near saturation the two differ.
-  for (std::vector<std::string>& note : closed_form.notes) {
-    if (note.front() == "largest rate within the limits") note.back() += ", by the closed form";
-  }
   if (closed_form.facts.contains("largest_rate_requests_per_s"))
     closed_form.facts["largest_rate_method"] = "closed_form";
   closed_form.facts["method"] = "simulation";

@@ -19,10 +19,6 @@ namespace pm = perfmodel;
 constexpr std::size_t height = 40, most_steps = 10, least_steps = 3;
 constexpr double most_of_it = 0.95;
 
-std::string share_text(double share) {
-  return cat(fixed(100.0 * share, 1), " %");
-}
-
 }  // namespace
 
 std::string wrapped(const std::string& text, std::size_t indent, std::size_t columns) {
@@ -92,7 +88,7 @@ table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
   for (std::size_t i = 0; i < n; ++i) longest = std::max(longest, part.steps[i].how.size());
   for (std::size_t i = 0; i < n; ++i) {
     const summary_step& s = part.steps[i];
-    rows.push_back({share_text(s.time_s / part.time_s), column_name(s.name, longest), s.how,
+    rows.push_back({percent(s.time_s / part.time_s), column_name(s.name, longest), s.how,
                     "= " + time_text(s.time_s)});
   }
   double others = 0.0;
@@ -107,7 +103,7 @@ table_rows rows_of(const summary_part& part, bool header, std::size_t most) {
     }
   }
   if (n < part.steps.size()) {
-    rows.push_back({share_text(others / part.time_s), cat(part.steps.size() - n, " more"), names,
+    rows.push_back({percent(others / part.time_s), cat(part.steps.size() - n, " more"), names,
                     "= " + time_text(others)});
   }
   return rows;
@@ -158,13 +154,12 @@ std::string head_text(const outcome<>& answer) {
       const calibrated_note& note = *answer.calibrated;
       const bool first = key == "ttft_s";
       const pm::time_range& range = first ? *note.first_token : note.range;
-      line +=
-          cat(", 80 % within ", time_text(range.low.value()), " to ", time_text(range.high.value()),
-              " (sigma ",
-              share_text(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
+      line += cat(", 80 % within ", time_text(range.low.value()), " to ",
+                  time_text(range.high.value()), " (sigma ",
+                  percent(std::log(range.high.value() / range.low.value()) / (2.0 * pm::z90)), ")");
       for (const auto& b : note.bounds) {
         if (std::string_view(b.key) != (first ? "bound_ttft_s" : "bound_time_s")) continue;
-        line += cat("; bound ", time_text(b.value), ", ", share_text(b.value / r.value), " of it");
+        line += cat("; bound ", time_text(b.value), ", ", percent(b.value / r.value), " of it");
       }
     } else {
       line += cat(": a bound from data sheets", key == "time_s" ? ", nothing runs faster" : "");

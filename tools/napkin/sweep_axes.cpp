@@ -43,6 +43,11 @@ sweep_axis named_axis(const query& asked, std::string_view spelled) {
     axis.kind = axis_kind::mode;
     return axis;
   }
+  if (name.starts_with("model.") && asked.find("model") != nullptr) {
+    axis.name = name;
+    axis.kind = axis_kind::model;
+    return axis;
+  }
   const bool has_facts = asked.find("accelerator") != nullptr;
   if (has_facts) {
     for (std::size_t at = 0;; ++at) {  // h100_sxm.dram.bandwidth is the fact dram.bandwidth
@@ -80,6 +85,11 @@ double number_of(const query& asked, const sweep_axis& axis, std::string_view te
       throw error(code::wrong_type, cat("over ", spelled, " is ", two_readings(text, "ns")));
     const auto x = parse_amount(text, axis.unit);
     if (!x) refuse(code::wrong_type, cat("over ", spelled), text, allowed_amount(axis.unit));
+    return *x;
+  }
+  if (axis.kind == axis_kind::model) {
+    const auto x = parse_count(text);
+    if (!x) refuse(code::wrong_type, cat("over ", spelled), text, "a number, or 8k, 32Ki, 70B");
     return *x;
   }
   const napkin::key& k = asked.keys[axis.key];
@@ -164,6 +174,8 @@ std::vector<double> range_values(const query& asked, const sweep_axis& axis, std
 /// Reads one item of A,B,C.
 json list_value(const query& asked, const sweep_axis& axis, std::string_view item, bool number,
                 std::string_view spelled) {
+  if (axis.kind == axis_kind::model)
+    return value_of(asked, axis, number_of(asked, axis, item, spelled));
   if (number && axis.kind == axis_kind::fact) {
     if (item.ends_with("way")) return std::string(item);  // 900GB/s two way
     return value_of(asked, axis, number_of(asked, axis, item, spelled));
@@ -185,7 +197,7 @@ sweep_axis parse_axis(const query& asked, std::string_view text) {
   sweep_axis axis = named_axis(asked, spelled);
   const napkin::key* k = axis.kind == axis_kind::key ? &asked.keys[axis.key] : nullptr;
   const bool number = k != nullptr ? k->kind == key_kind::number || k->kind == key_kind::numbers
-                                   : axis.plain_number;
+                                   : axis.plain_number || axis.kind == axis_kind::model;
   if (number && given.find("..") != given.npos) {
     for (const double x : range_values(asked, axis, given, spelled))
       axis.values.push_back(value_of(asked, axis, x));
@@ -208,6 +220,11 @@ void check_axes(const json& base, const std::vector<sweep_axis>& axes) {
     for (std::size_t before = 0; before < i; ++before) {
       if (axes[before].name == name)
         throw error(error_code::inconsistent, cat("over has ", name, " twice; allowed: once"));
+    }
+    if (axes[i].kind == axis_kind::model) {
+      if (!base.contains("model"))
+        throw error(code::missing_key, cat("model is missing; over ", name, " changes it"));
+      continue;
     }
     const bool fact = axes[i].kind == axis_kind::fact;
     if (fact ? base.contains("set") && base["set"].contains(name) : base.contains(name))
@@ -244,6 +261,11 @@ json request_at(const json& base, const std::vector<sweep_axis>& axes,
     const json& v = axes[i].values[place[i]];
     if (axes[i].kind == axis_kind::fact) {
       object["set"][axes[i].name] = v;
+    } else if (axes[i].kind == axis_kind::model) {
+      std::string model = object["model"].get<std::string>();
+      const bool more = model.ends_with('}');
+      if (more) model.pop_back();
+      object["model"] = cat(model, more ? "," : "{", axes[i].name.substr(6), "=", v.dump(), "}");
     } else {
       object[axes[i].name] = v;
     }

@@ -14,7 +14,8 @@ namespace napkin {
 enum class axis_kind {
   key,   ///< key of the query
   fact,  ///< fact of the accelerator, as in --set
-  mode   ///< bound or calibrated
+  mode,  ///< bound or calibrated
+  model  ///< number of the model file: model.layers
 };
 
 /// Values of one key or fact. A number is in base units (s, B, B/s), a text as it was written.

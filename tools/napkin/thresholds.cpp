@@ -319,6 +319,13 @@ std::string value_text(const std::string& key, const json& x) {
   return x.is_null() ? std::string("infeasible") : result_text(key, x.get<double>());
 }
 
+std::string name_of_time(std::string_view key) {
+  return key == "e2e_s"    ? "mean end-to-end latency"
+         : key == "itl_s"  ? "mean ITL"
+         : key == "ttft_s" ? "mean TTFT"
+         : key == "time_s" ? "time of an engine step"
+                           : "latency";
+}
 std::string sentence_of(const json& t, const json& found) {
   const std::string over = found["over"], key = found["key"];
   const auto label = [&t](const char* side) { return t[side]["label"].get<std::string>(); };
@@ -329,7 +336,7 @@ std::string sentence_of(const json& t, const json& found) {
       cat("between ", over, " ", load_number(found["from"]), " and ", load_number(found["to"]));
   if (t["crossings"].empty()) {
     if (t["always"].is_null()) return cat(both, ": neither is feasible ", range, ".");
-    return cat(both, ": none ", range, ": ", label(t["always"] == "a" ? "a" : "b"),
+    return cat(both, ": no change ", range, ": ", label(t["always"] == "a" ? "a" : "b"),
                t["always"] == "a" ? " is always better (" : " is always better (",
                value_text(key, t["last"]["a"]), " against ", value_text(key, t["last"]["b"]),
                " at ", load_number(found["to"]), ").");
@@ -351,7 +358,8 @@ std::string sentence_of(const json& t, const json& found) {
 
 std::string thresholds_text(const json& found) {
   const std::string over = found["over"], key = found["key"];
-  std::string s;
+  std::string s = wrapped(
+      cat("Compared: ", name_of_time(key), " (", key, ") over ", over, ", by the closed form."), 0);
   table_rows rows{{"a against b", over, "a", "b", "better"}};
   for (const json& t : found["thresholds"]) {
     s += wrapped(sentence_of(t, found), 0);
@@ -380,7 +388,7 @@ std::string thresholds_text(const json& found) {
       name.clear();
     }
   }
-  return s + "\n" + cat(key, " over ", over, ", mean of a closed form:\n") + table(rows, "lrrrl");
+  return s + "\n" + cat(key, " over ", over, ":\n") + table(rows, "lrrrl");
 }
 
 thresholds_line thresholds_from_command_line(const std::vector<std::string>& words) {

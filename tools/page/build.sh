@@ -27,26 +27,33 @@ if [[ ! -e $work/node_modules/uplot/package.json || $here/package-lock.json -nt 
   touch "$work/node_modules/uplot/package.json"
 fi
 
-# All of napkin but its command line and its fits, in one source: a function that two files use is there once.
-newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
-  \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
-if [[ ! -e $out/perfmodel_module.wasm || -n $newest ]]; then
-  echo 'page: compiling the engine to WebAssembly: two minutes of one core' >&2
+# module <name> <export> <flag or ""> <files left out, as a pattern>: napkin but its command line and its fits, in one
+# source: a function that two files use is there once.
+module() {
   for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/*.cpp; do
     case ${file##*/} in
       main.cpp | calibrate.cpp | calibrate_service.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | engine_commands.cpp) ;;
-      *) echo "#include \"$file\"" ;;
+      *) [[ ${file##*/} =~ ^($4)\.cpp$ ]] || echo "#include \"$file\"" ;;
     esac
-  done >"$work/engine.cpp"
-  flags=(-std=c++20 -flto -Oz -DNDEBUG -fvisibility=hidden -fwasm-exceptions)
+  done >"$work/$1.cpp"
+  flags=(-std=c++20 -flto -Oz -DNDEBUG ${3:+"$3"} -fvisibility=hidden -fwasm-exceptions)
   includes=(-include "$here/emscripten_shim.hpp" -I"$root/include" -I"$root/tools/library" -I"$root/tools"
     -I"$root/tools/napkin" -isystem "$work/include" -isystem /usr/include/eigen3)
-  em++ "${flags[@]}" "${includes[@]}" -c "$work/engine.cpp" -o "$work/engine.o"
-  em++ "${flags[@]}" "$work/engine.o" -o "$work/perfmodel_module.js" \
-    -sMALLOC=emmalloc -sALLOW_MEMORY_GROWTH -sMODULARIZE -sEXPORT_NAME=createPerfmodel -sENVIRONMENT=web,worker,node \
+  em++ "${flags[@]}" "${includes[@]}" -c "$work/$1.cpp" -o "$work/$1.o"
+  em++ "${flags[@]}" "$work/$1.o" -o "$work/$1.js" \
+    -sMALLOC=emmalloc -sALLOW_MEMORY_GROWTH -sMODULARIZE -sEXPORT_NAME="$2" -sENVIRONMENT=web,worker,node \
     -sEXPORTED_FUNCTIONS=_perfmodel_ask,_perfmodel_free,_perfmodel_version,_malloc,_free \
     -sEXPORTED_RUNTIME_METHODS=FS,UTF8ToString,stringToUTF8,lengthBytesUTF8 -sFORCE_FILESYSTEM
-  mv "$work/perfmodel_module.js" "$work/perfmodel_module.wasm" "$out"
+  mv "$work/$1.js" "$work/$1.wasm" "$out"
+}
+# The whole engine, and a smaller one for the first answers: without derivations, audits, advice and single laws.
+newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
+  \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
+if [[ ! -e $out/perfmodel_module.wasm || ! -e $out/perfmodel_first.wasm || -n $newest ]]; then
+  echo 'page: compiling the engine to WebAssembly: four minutes of one core' >&2
+  module perfmodel_first createPerfmodelFirst -DNAPKIN_FIRST_MODULE \
+    'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
+  module perfmodel_module createPerfmodel '' 'main'
 fi
 
 cp "$here"/{index.html,page.css,page.js,perfmodel.js,perfmodel.d.ts} "$out"
@@ -59,17 +66,20 @@ cp "$work"/node_modules/uplot/dist/{uPlot.iife.min.js,uPlot.min.css} "$out"
   for package in libboost-dev nlohmann-json3-dev; do
     file=/usr/share/doc/$package/copyright
     if [[ -e $file ]]; then
-      printf '\n\n%s, compiled into perfmodel_module.wasm\n\n' "$package"
+      printf '\n\n%s, compiled into perfmodel_first.wasm and perfmodel_module.wasm\n\n' "$package"
       head -c 20000 "$file"
     fi
   done
 } >"$out/LICENSES.txt"
-# A page of file:// may not fetch: the module again, as a script.
-printf 'globalThis.perfmodelWasm="%s";\n' "$(base64 -w 0 "$out/perfmodel_module.wasm")" >"$out/perfmodel.wasm.js"
+# A page of file:// may not fetch: the modules again, as scripts.
+for name in perfmodel_first perfmodel_module; do
+  printf '(globalThis.perfmodelWasm ??= {}).%s = "%s";\n' "$name" "$(base64 -w 0 "$out/$name.wasm")" >"$out/$name.wasm.js"
+done
+rm -f "$out/perfmodel.wasm.js"
 
 # The npm package: `npm pack` in its folder.
 mkdir -p "$out/npm"
-cp "$out"/{perfmodel.js,perfmodel.d.ts,perfmodel_module.js,perfmodel_module.wasm,LICENSES.txt} "$out/npm"
+cp "$out"/{perfmodel.js,perfmodel.d.ts,perfmodel_first.js,perfmodel_first.wasm,perfmodel_module.js,perfmodel_module.wasm,LICENSES.txt} "$out/npm"
 version=$(sed -n 's/.*define PERFMODEL_VERSION "\([0-9.]*\)".*/\1/p' "$root/include/perfmodel/core/version.hpp")
 node -e '
   const p = JSON.parse(require("fs").readFileSync(process.argv[1]));
@@ -78,5 +88,6 @@ node -e '
   require("fs").writeFileSync(process.argv[3], JSON.stringify(p, null, 2) + "\n");
 ' "$here/package.json" "$version" "$out/npm/package.json"
 
-size=$(gzip -9c "$out/perfmodel_module.wasm" | wc -c)
-echo "page: $out/index.html; perfmodel_module.wasm is $((size / 1000)) kB compressed by gzip"
+kilobytes() { echo $(($(gzip -9c "$1" | wc -c) / 1000)); }
+echo "page: $out/index.html; compressed by gzip: $(kilobytes "$out/perfmodel_first.wasm") kB of WebAssembly for the first answers," \
+  "$(kilobytes "$out/perfmodel_module.wasm") kB for derivations"

@@ -10,7 +10,7 @@
     prefill_tokens: "0", input_tokens: "1024", output_tokens: "256", concurrency: "32", ttft: "2 s", itl: "50 ms" };
   const formats = ["", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"];
   const loads = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-  let engine, config = null, configPath = null, planned = null, loaded = 0;
+  let engine, config = null, configPath = null, planned = null, loaded = 0, turns = 0;
   const charts = [];
 
   // --- text -------------------------------------------------------------------------------------
@@ -122,12 +122,13 @@
       ...cells.cells.map((c) => element("td", c && c.wrap ? { class: "wrap" } : {}, c && c.wrap ? c.wrap : c)))));
   }
 
-  function explain(title, request, part, row) {
+  async function explain(title, request, part, row) {
     const box = $("#explanation div");
     $("#explained").textContent = title;
     box.replaceChildren();
+    $("#explanation").showModal();
     try {
-      const e = engine.explain(request, row);
+      const e = await engine.explain(request, row);
       const table = (head, list) => element("table", {}, element("thead", {}, element("tr", {},
         ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {},
         ...list.map((cells) => element("tr", {}, ...cells.map((c) => element("td", { class: "wrap" }, c))))));
@@ -148,7 +149,6 @@
     } catch (refused) {
       box.append(element("p", {}, refused.message));
     }
-    $("#explanation").showModal();
   }
 
   function chart(target, options, data, onpick) {
@@ -183,8 +183,11 @@
     return { request, answer };
   }
 
-  function showBreakdown(request) {
-    const e = engine.explain(request);
+  /** The parts of a step, by the whole engine; left out where another request came meanwhile. */
+  async function showBreakdown(request) {
+    const turn = ++turns;
+    const e = await engine.explain(request);
+    if (turn !== turns) return;
     const part = e.summary.parts[0];
     let before = 0;
     rows("#breakdown", part.steps.map((s) => {
@@ -197,32 +200,12 @@
         cells: [number(s.name, s.name, why), number(time(s.time_s), s.time_s), digits(100 * s.share) + " %", bar, s.limit] };
     }));
     $("#breakdown").hidden = false;
-    return e;
   }
 
-  /** The points of the query roofline; of an engine without it, of the derivation's bytes and FLOP of each GEMM. */
-  function rooflinePoints(request, explanation) {
-    try {
-      const r = engine.ask({ ...request, query: "roofline" });
-      return { peak: r.flop_per_s, bandwidth: r.bytes_per_s, points: r.operators.filter((o) => o.flop > 0 && o.flop_per_s).map((o) => ({ name: o.name, x: o.flop_per_byte, y: o.flop_per_s })) };
-    } catch (refused) {
-      if (refused.code !== "PM-E002") throw refused;
-    }
-    const read = (text) => { const m = /^([-0-9.e+]+) ?([kMGTP]?)/.exec(text); return Number(m[1]) * ({ k: 1e3, M: 1e6, G: 1e9, T: 1e12, P: 1e15 }[m[2]] || 1); };
-    const seconds = (text) => { const m = /^([-0-9.e+]+) ?([munp]?)s/.exec(text); return Number(m[1]) * ({ m: 1e-3, u: 1e-6, n: 1e-9, p: 1e-12 }[m[2]] || 1); };
-    const of = (name) => explanation.steps.filter((s) => s.name === name)[0];
-    const chip = engine.ask({ query: "gpus", name: value("accelerator") }).values;
-    const format = (request.weight_format || "bf16") === "int4" ? "bf16" : request.weight_format || "bf16";
-    const points = explanation.steps.filter((s) => s.name.startsWith("flop of ")).map((s) => {
-      const name = s.name.slice(8);
-      const bytes = explanation.steps.filter((b) => b.name.endsWith("bytes of " + name)).reduce((sum, b) => sum + read(b.value), 0);
-      const t = of("time of " + name);
-      return bytes > 0 && t ? { name, x: read(s.value) / bytes, y: read(s.value) / seconds(t.value) } : null;
-    }).filter(Boolean);
-    return { peak: (chip["matrix.peak." + format] || chip["matrix.peak.bf16"] || chip["matrix.peak.fp16"]).value, bandwidth: chip["dram.bandwidth"].value, points };
-  }
-  function showRoofline(request, explanation) {
-    const { peak, bandwidth, points } = rooflinePoints(request, explanation);
+  function showRoofline(request) {
+    const r = engine.ask({ ...request, query: "roofline" });
+    const peak = r.flop_per_s, bandwidth = r.bytes_per_s;
+    const points = r.operators.filter((o) => o.flop > 0 && o.flop_per_s).map((o) => ({ name: o.name, x: o.flop_per_byte, y: o.flop_per_s }));
     const ridge = peak / bandwidth;
     const xs = [...new Set([0.1, 1, 10, ridge, 100, 1000, 10000, ...points.map((p) => p.x)])].sort((a, b) => a - b);
     const why = (p) => explain(p.name, request, p.name);
@@ -289,8 +272,9 @@
         number(time(p.itl_s), p.itl_s), number(time(p.ttft_s), p.ttft_s), number(digits(cost(p)) + " " + unit, cost(p)), p.meets_targets ? "yes" : "no"] })));
   }
 
-  function update() {
+  async function update() {
     showError("");
+    ++turns;
     charts.length = 0;
     let step = null;
     try {
@@ -302,15 +286,14 @@
       for (const id of ["#breakdown", "#roofline", "#load"]) $(id).hidden = true;
     }
     document.documentElement.dataset.answered ??= String(performance.now() - loaded);
-    if (step) {
-      try {
-        showRoofline(step.request, showBreakdown(step.request));
-        showLoad();
-      } catch (e) {
-        showError(e.message);
-      }
+    try {
+      if (step) showRoofline(step.request);
+      if (step) showLoad();
+      toAddress();
+      if (step) await showBreakdown(step.request);
+    } catch (e) {
+      showError(e.message);
     }
-    toAddress();
     document.documentElement.dataset.updates = Number(document.documentElement.dataset.updates || 0) + 1;
   }
   function plan() {
@@ -354,14 +337,12 @@
   }
 
   async function start() {
-    if (location.protocol === "file:" && !globalThis.perfmodelWasm)
-      await new Promise((done, failed) => document.head.append(element("script", { src: "perfmodel.wasm.js", onload: done, onerror: failed })));
     $("#inputs").open = innerWidth > 800;
-    engine = await perfmodel.load();
+    engine = await perfmodel.loadFirst();
     loaded = performance.now();
     seed();
     fromAddress();
-    update();
+    const updated = update();
     fill(); // the lists, once there is an answer
     const plans = fromAddress();
     if (plans) plan();
@@ -389,6 +370,7 @@
       for (const [u, target] of charts) u.setSize({ width: Math.max(260, target.clientWidth), height: 280 });
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
+    await updated;
     document.documentElement.dataset.ready = "1";
   }
   start().catch((e) => showError("The engine does not load: " + (e.message || e)));

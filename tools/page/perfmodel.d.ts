@@ -45,3 +45,11 @@ export interface Engine {
 }
 /** Loads the engine: once, some 20 ms. */
 export function load(options?: { wasmBinary?: Uint8Array }): Promise<Engine>;
+/** The small module: step, serving, simulate, roofline, plan, gpus and models, without derivations. */
+export interface FirstEngine extends Omit<Engine, "explain"> {
+  /** Loads the whole engine, once; it has the models that were added. */
+  whole(): Promise<Engine>;
+  /** The derivation of a result, by the whole engine. */
+  explain(of: Request, row?: number): Promise<Explanation>;
+}
+export function loadFirst(options?: { wasmBinary?: Uint8Array }): Promise<FirstEngine>;

@@ -1,4 +1,4 @@
-// The engine of napkin as a module: load() once, then ask() as often as wanted. Types: perfmodel.d.ts.
+// The engine of napkin as a module: load() or loadFirst() once, then ask() as often as wanted. Types: perfmodel.d.ts.
 (function (root) {
   "use strict";
 
@@ -10,22 +10,29 @@
     }
   }
 
-  /** The bytes of perfmodel.wasm in Node, or those of perfmodel.wasm.js in a page of file://. */
-  function wasmBytes(options) {
-    if (options.wasmBinary) return options.wasmBinary;
-    if (typeof module === "object" && typeof require === "function")
-      return require("fs").readFileSync(require("path").join(__dirname, "perfmodel_module.wasm"));
-    if (root.perfmodelWasm) {
-      const text = atob(root.perfmodelWasm);
-      return Uint8Array.from(text, (c) => c.charCodeAt(0));
+  const inNode = typeof module === "object" && typeof require === "function";
+  const factories = { perfmodel_first: "createPerfmodelFirst", perfmodel_module: "createPerfmodel" };
+
+  const script = (source) => new Promise((done, failed) => {
+    const tag = Object.assign(document.createElement("script"), { src: source, onload: done });
+    tag.onerror = () => failed(new Error(source + " does not load"));
+    document.head.append(tag);
+  });
+
+  /** Starts a module. A page of file:// may not fetch: there its bytes are a script, NAME.wasm.js. */
+  async function start(name, options) {
+    if (inNode) {
+      const wasmBinary = options.wasmBinary || require("fs").readFileSync(require("path").join(__dirname, name + ".wasm"));
+      return require("./" + name + ".js")({ wasmBinary });
     }
-    return undefined; // fetched beside the script
+    if (!root[factories[name]]) await script(name + ".js");
+    if (options.wasmBinary) return root[factories[name]]({ wasmBinary: options.wasmBinary });
+    if (location.protocol !== "file:") return root[factories[name]]({});
+    if (!(root.perfmodelWasm || {})[name]) await script(name + ".wasm.js");
+    return root[factories[name]]({ wasmBinary: Uint8Array.from(atob(root.perfmodelWasm[name]), (c) => c.charCodeAt(0)) });
   }
 
-  async function load(options = {}) {
-    const create = root.createPerfmodel || require("./perfmodel_module.js");
-    const bytes = wasmBytes(options);
-    const engine = await create(bytes ? { wasmBinary: bytes } : {});
+  function interfaceOf(engine) {
     const answerText = (request) => {
       const text = typeof request === "string" ? request : JSON.stringify(request);
       const length = engine.lengthBytesUTF8(text);
@@ -60,7 +67,33 @@
     };
   }
 
-  const perfmodel = { load, PerfmodelError };
+  /** The whole engine. */
+  const load = async (options = {}) => interfaceOf(await start("perfmodel_module", options));
+
+  /** The small module, which has step, serving, simulate, roofline, plan, gpus and models. Derivations and all other
+   *  requests are of the whole engine, which whole() loads once. */
+  async function loadFirst(options = {}) {
+    const first = interfaceOf(await start("perfmodel_first", options));
+    const models = [];
+    let loading = null, engine = null;
+    const whole = async () => {
+      loading ??= load().catch((e) => { loading = null; throw e; });
+      engine = await loading;
+      while (models.length) engine.addModel(...models.shift()); // in order: the same paths
+      return engine;
+    };
+    return {
+      ...first,
+      whole,
+      explain: async (of, row) => (await whole()).explain(of, row),
+      addModel(config, name) {
+        models.push([config, name]);
+        return first.addModel(config, name);
+      },
+    };
+  }
+
+  const perfmodel = { load, loadFirst, PerfmodelError };
   if (typeof module === "object") module.exports = perfmodel;
   else root.perfmodel = perfmodel;
 })(typeof globalThis === "object" ? globalThis : this);

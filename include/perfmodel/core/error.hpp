@@ -89,6 +89,7 @@ class error : public std::exception {
   std::string message_;
 };
 
+/// Text of an error code: "PM-E010" of out_of_range.
 inline std::string code_text(error_code code) {
   const std::string n = std::to_string(static_cast<int>(code));
   return std::string("PM-E").append(3 - n.size(), '0') + n;

@@ -11,6 +11,7 @@ namespace perfmodel::inline v0_3 {
 /// What a time is spent on. The first term listed wins a tie.
 enum class limiter { none, compute, vector_compute, memory, l2, shared, link, latency, launch };
 
+/// Name of a limiter, as in messages and JSON.
 constexpr const char* name_of(limiter l) {
   constexpr const char* names[] = {"none",   "compute", "vector_compute", "memory", "l2",
                                    "shared", "link",    "latency",        "launch"};
@@ -27,6 +28,7 @@ struct feasibility {
 
   constexpr explicit operator bool() const { return feasible; }
 };
+/// An infeasibility: its reason, and the needed and available amounts in `unit`.
 constexpr feasibility infeasible(const char* reason, const char* unit, double needed,
                                  double available) {
   return {false, reason, unit, needed, available};

@@ -13,6 +13,7 @@ namespace perfmodel::inline v0_3 {
 /// Serving engine. `none` is a plain library, which quantises no activations.
 enum class engine { none, vllm, sglang, trtllm };
 
+/// Name of an engine, as napkin spells it.
 constexpr const char* name_of(engine e) {
   constexpr const char* names[] = {"none", "vllm", "sglang", "trtllm"};
   return detail::entry_of(names, e, "engine");
@@ -31,6 +32,7 @@ constexpr std::optional<engine> find_engine(std::string_view name) {
 /// TensorRT-LLM have one.
 enum class engine_release { vllm_0_10, vllm_0_14, vllm_0_24, latest };
 
+/// Name of a release, as napkin spells it.
 constexpr const char* name_of(engine_release r) {
   constexpr const char* names[] = {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"};
   return detail::entry_of(names, r, "engine_release");
@@ -246,6 +248,7 @@ inline constexpr duration<> eager_launch_time = 45.0 * us;
 /// last has ended.
 enum class scheduling { mixed_chunks, prefill_first, static_batches };
 
+/// Name of a scheduling policy.
 constexpr const char* name_of(scheduling s) {
   constexpr const char* names[] = {"mixed_chunks", "prefill_first", "static_batches"};
   return detail::entry_of(names, s, "scheduling");
@@ -254,6 +257,7 @@ constexpr const char* name_of(scheduling s) {
 /// Restoration of a preempted sequence's cache: recomputed, or swapped in from host memory.
 enum class preemption { recompute, swap };
 
+/// Name of a treatment of preempted sequences.
 constexpr const char* name_of(preemption p) {
   constexpr const char* names[] = {"recompute", "swap"};
   return detail::entry_of(names, p, "preemption");

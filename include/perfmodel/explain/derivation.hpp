@@ -292,6 +292,7 @@ derivation derivation_of(const bu::quantity<U, traced>& result) {
   if (result.value().tape() == nullptr) return {};
   return detail::derivation_writer(*result.value().tape()).write(result.value().node());
 }
+/// Derivation of a traced number without a unit; empty where it is a constant.
 inline derivation derivation_of(const traced& result) {
   if (result.tape() == nullptr) return {};
   return detail::derivation_writer(*result.tape()).write(result.node());

@@ -25,6 +25,7 @@ enum class plan_constraint {
   decode_pool
 };
 
+/// Name of a constraint of a plan, as in messages.
 constexpr const char* name_of(plan_constraint c) {
   constexpr const char* names[] = {"latency",      "memory",     "load",       "TTFT target",
                                    "ITL target",   "E2E target", "wait",       "arrivals",

@@ -169,10 +169,12 @@ constexpr T instruction_rows_of(const basic_accelerator<T>& a) {
   return detail::die_fact("instruction_rows", a.instruction_rows,
                           facts_of(a.architecture).instruction_rows);
 }
+/// Number of L2 partitions: the accelerator's own fact, else its architecture's.
 template <Scalar T>
 constexpr T l2_partitions_of(const basic_accelerator<T>& a) {
   return detail::die_fact("l2_partitions", a.l2_partitions, facts_of(a.architecture).l2_partitions);
 }
+/// Exponentials per clock and SM: its own fact, else its architecture's.
 template <Scalar T>
 constexpr T special_functions_of(const basic_accelerator<T>& a) {
   return detail::die_fact("special_functions", a.special_functions,
@@ -242,10 +244,12 @@ template <Scalar T>
 constexpr bytes<T> capacity(const basic_node<T>& n) {
   return T(n.count) * n.device.dram.capacity;
 }
+/// Aggregate DRAM bandwidth of a node: count x the device's.
 template <Scalar T>
 constexpr bandwidth<T> dram_bandwidth(const basic_node<T>& n) {
   return T(n.count) * n.device.dram.bandwidth;
 }
+/// Aggregate peak FLOP rate of a node in a format: count x the device's.
 template <Scalar T>
 constexpr flop_rate<T> peak(const basic_node<T>& n, number_format format) {
   return T(n.count) * peak(n.device, format);

@@ -24,6 +24,7 @@ enum class machine_kind {
   npu  ///< Ascend, Cloud AI, Maia
 };
 
+/// Name of a kind of machine, as in messages.
 constexpr const char* name_of(machine_kind k) {
   constexpr const char* names[] = {"unknown", "NVIDIA GPU", "AMD GPU", "Apple GPU",
                                    "TPU",     "Trainium",   "Gaudi",   "LPU",
@@ -186,6 +187,7 @@ static_assert(std::size(architectures) == static_cast<std::size_t>(chip_architec
 constexpr const architecture_facts& facts_of(chip_architecture a) {
   return detail::entry_of(detail::architectures, a, "chip_architecture");
 }
+/// Name of an architecture.
 constexpr const char* name_of(chip_architecture a) {
   return facts_of(a).name;
 }

@@ -21,6 +21,7 @@ enum class basis {
   not_stated,   ///< nothing is known
 };
 
+/// Name of a basis of a value, as in messages and JSON.
 constexpr const char* name_of(basis b) {
   constexpr const char* names[] = {"vendor",      "vendor (secondary source)",
                                    "derived",     "measured",

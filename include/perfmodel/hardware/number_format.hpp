@@ -23,6 +23,7 @@ inline constexpr number_format int4 = number_format::int4;
 inline constexpr std::array<number_format, 9> all_formats = {fp64, fp32, tf32, bf16, fp16,
                                                              fp8,  int8, fp4,  int4};
 
+/// Name of a number format, as napkin spells it.
 constexpr const char* name_of(number_format f) {
   constexpr const char* names[] = {"fp64", "fp32", "tf32", "bf16", "fp16",
                                    "fp8",  "int8", "fp4",  "int4"};
@@ -88,6 +89,7 @@ struct storage_format {
     return quantised + wide_share * (16.0 - quantised);
   }
 };
+/// Mean bytes per stored value, its scales and zero points included: bits / 8.
 constexpr bytes<> bytes_of(const storage_format& s) {
   return s.bits() / 8.0 * byte;
 }

@@ -21,6 +21,7 @@ namespace perfmodel::inline v0_3 {
 /// The profiles that a calibrated time may depend on.
 enum class profile_part { gemms, quantisation, attention, experts, links, network };
 
+/// Name of a part of a profile, as in messages.
 constexpr const char* name_of(profile_part p) {
   constexpr const char* names[] = {"GEMM",   "engine",     "attention",
                                    "expert", "collective", "network"};
@@ -181,6 +182,7 @@ template <Scalar T>
 constexpr double interval_growth(const basic_gemm<T>& g) {
   return detail::extrapolation_growth(2.5, {{mid(g.n), 1024, 65536}, {mid(g.k), 1024, 65536}});
 }
+/// Factor on log_sigma of attention by its head_dim; the slope is assumed.
 template <Scalar T, template <class> class Attention>
   requires requires(const Attention<T>& x) {
     x.head_dim;
@@ -188,6 +190,7 @@ template <Scalar T, template <class> class Attention>
 constexpr double interval_growth(const Attention<T>& x) {
   return detail::extrapolation_growth(1.5, {{mid(x.head_dim), 128, 128}});
 }
+/// Factor on log_sigma of MoE experts by hidden, intermediate and experts; the slope is assumed.
 template <Scalar T>
 constexpr double interval_growth(const basic_moe_ffn<T>& x) {
   return detail::extrapolation_growth(

@@ -83,6 +83,7 @@ constexpr basic_estimate<T> calibrated_estimate(
     const std::type_identity_t<basic_call_conditions<T>>& conditions = {}) {
   return detail::estimate_of_kernel(a, x, detail::view_for(x, c), conditions);
 }
+/// Time of the LM head: that of its GEMM.
 template <Scalar T, std::same_as<basic_calibrated<T>> Calibration>
 constexpr basic_estimate<T> calibrated_estimate(
     const basic_accelerator<T>& a, const basic_lm_head<T>& h, const Calibration& c,

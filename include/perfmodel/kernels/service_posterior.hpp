@@ -23,6 +23,7 @@ enum class service_parameter {
 };
 inline constexpr std::size_t service_parameters = 6;
 
+/// Name of a fitted parameter of a service, as in a profile file.
 constexpr const char* name_of(service_parameter p) {
   constexpr const char* names[] = {"step_time_factor",    "step_cpu_time",    "sequence_cpu_time",
                                    "prefill_step_factor", "request_cpu_time", "request_iterations"};

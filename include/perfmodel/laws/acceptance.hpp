@@ -123,6 +123,7 @@ constexpr auto accepted_tokens(const A& acceptance, int draft_length) {
   const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
   return accepted_draft_tokens<T>(named("accepted tokens", sum * token));
 }
+/// Accepted draft tokens with one acceptance per position: a_1 + a_1 a_2 + ...
 template <detail::Positions A>
 constexpr auto accepted_tokens(const A& acceptance) {
   return accepted_tokens(acceptance, static_cast<int>(std::span(acceptance).size()));
@@ -147,6 +148,7 @@ constexpr auto emitted_tokens(const A& acceptance, int draft_length) {
   const T sum = basic_acceptance<T>(acceptance).accepted(draft_length);
   return emitted_tokens(accepted_draft_tokens<T>(named("accepted tokens", sum * token)));
 }
+/// Emitted tokens with one acceptance per position: accepted + 1.
 template <detail::Positions A>
 constexpr auto emitted_tokens(const A& acceptance) {
   return emitted_tokens(accepted_tokens(acceptance));

@@ -287,6 +287,7 @@ constexpr duration<T> host_copy_time(const bytes<T>& moved, const perfmodel::ban
                detail::not_negative("latency", latency) +
                    detail::not_negative("moved", moved) / detail::positive("link", link));
 }
+/// Copy from pageable memory: host_copy_time, and before it a copy into a pinned buffer.
 template <Scalar T>
 constexpr duration<T> pageable_copy_time(const bytes<T>& moved, const perfmodel::bandwidth<T>& link,
                                          const perfmodel::bandwidth<T>& host_copy,

@@ -170,6 +170,7 @@ constexpr money<T> cost_per_million_tokens(const std::type_identity_t<T>& gpus,
                                            const token_rate<T>& throughput) {
   return named("cost per million tokens", cost_per_token(gpus, price, throughput) * million_tokens);
 }
+/// USD per thousand tokens: 1000 x cost_per_token.
 template <Scalar T>
 constexpr money<T> cost_per_thousand_tokens(const std::type_identity_t<T>& gpus,
                                             const perfmodel::price<T>& price,

@@ -105,6 +105,7 @@ constexpr T attention_fusion_ratio(const T& sequence, const T& head_dim, const T
   return named("unfused / fused bytes",
                1.0 + 2.0 * sequence / ((1.0 + kv_heads / query_heads) * head_dim));
 }
+/// Ratio of multi-head attention, with as many KV heads as query heads: 1 + sequence / head_dim.
 template <Scalar T>
 constexpr T attention_fusion_ratio(const T& sequence, const T& head_dim) {
   return attention_fusion_ratio(sequence, head_dim, T(1.0), T(1.0));

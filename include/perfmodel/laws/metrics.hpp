@@ -54,6 +54,7 @@ constexpr basic_achieved<T> achieved(const basic_accelerator<T>& a, const basic_
   r.mbu = named("MBU", r.dram / detail::positive("dram.bandwidth", a.dram.bandwidth.quantity()));
   return r;
 }
+/// Achieved rates of an operator from its demand and a measured time.
 template <Scalar T, Workload W>
 constexpr basic_achieved<T> achieved(const basic_accelerator<T>& a, const W& w,
                                      const std::type_identity_t<duration<T>>& measured) {

@@ -45,6 +45,7 @@ constexpr duration<T> sm_interference(const duration<T>& compute,
 /// Mover of a transfer that is concurrent with compute.
 enum class copy_mechanism { copy_engine, sms };
 
+/// Name of a copy mechanism.
 constexpr const char* name_of(copy_mechanism m) {
   return m == copy_mechanism::copy_engine ? "copy engine" : "SMs";
 }

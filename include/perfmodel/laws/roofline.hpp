@@ -26,6 +26,7 @@ constexpr intensity<T> ridge_point(const flop_rate<T>& peak_rate, const bandwidt
   detail::positive("memory", memory);
   return named("ridge point", detail::positive("peak_rate", peak_rate) / memory);
 }
+/// Ridge point of an accelerator: peak in `format` over DRAM bandwidth.
 template <Scalar T>
 constexpr intensity<T> ridge_point(const basic_accelerator<T>& a, number_format format) {
   return ridge_point(peak(a, format), a.dram.bandwidth.quantity());

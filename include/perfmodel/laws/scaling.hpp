@@ -67,6 +67,7 @@ constexpr basic_amdahl<T> amdahl(std::span<const basic_amdahl_part<T>> parts) {
   r.speedup = named("speedup", T(1.0 / r.time_ratio));
   return r;
 }
+/// Amdahl's law for an array of parts.
 template <Scalar T, std::size_t N>
 constexpr basic_amdahl<T> amdahl(const std::array<basic_amdahl_part<T>, N>& parts) {
   return amdahl(std::span<const basic_amdahl_part<T>>(parts));
@@ -120,6 +121,7 @@ constexpr T universal_scaling(const T& n, const T& sigma, const T& kappa) {
   return named("relative throughput", T(n / (1.0 + (n - 1.0) * (sigma + kappa * n))));
 }
 PERFMODEL_WHOLE_NUMBERS(universal_scaling)
+/// Best n of the universal scalability law: sqrt((1 - sigma) / kappa), at least 1.
 template <Scalar T>
 constexpr T universal_scaling_peak(const T& sigma, const T& kappa) {
   using math::sqrt;
@@ -223,6 +225,7 @@ constexpr T static_batch_efficiency(std::span<const T> lengths) {
   }
   return named("batch efficiency", T(sum / (static_cast<double>(lengths.size()) * longest)));
 }
+/// Efficiency of a static batch from an array of lengths.
 template <Number N, std::size_t Count>
 constexpr auto static_batch_efficiency(const std::array<N, Count>& lengths) {
   const auto x = detail::scalars(lengths);
@@ -242,6 +245,7 @@ constexpr T static_batch_tail(std::span<const T> lengths) {
   }
   return named("tail", T((longest - next_longest) / detail::positive("longest", longest)));
 }
+/// Tail of a static batch from an array of lengths.
 template <Number N, std::size_t Count>
 constexpr auto static_batch_tail(const std::array<N, Count>& lengths) {
   const auto x = detail::scalars(lengths);

@@ -21,6 +21,7 @@ constexpr T speculative_speedup(const emitted_tokens_per_round<T>& e, int draft_
                  T(1.0);
   return named("speedup", e.quantity() / token / cost);
 }
+/// Speedup from an acceptance: emitted / (k c + 1).
 template <Acceptance A, Number Ratio>
 constexpr auto speculative_speedup(const A& acceptance, int draft_length,
                                    const Ratio& draft_cost_ratio) {
@@ -29,6 +30,7 @@ constexpr auto speculative_speedup(const A& acceptance, int draft_length,
                              draft_length, T(draft_cost_ratio));
 }
 
+/// Refused: accepted tokens lack the token that the target emits itself.
 template <Scalar T, class Cost>
 T speculative_speedup(const accepted_draft_tokens<T>& not_emitted, int, const Cost&) = delete;
 
@@ -141,6 +143,7 @@ constexpr T break_even_acceptance(int draft_length, const T& draft_cost_ratio) {
   };
   return named("break-even", detail::solved(draft_cost_ratio, root, slope, residual));
 }
+/// Break-even acceptance for a whole ratio, such as 0.
 template <std::integral Ratio>
 constexpr double break_even_acceptance(int draft_length, Ratio draft_cost_ratio) {
   return break_even_acceptance(draft_length, static_cast<double>(draft_cost_ratio));

@@ -145,6 +145,7 @@ constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const weight_stor
                                    (p.embedding + p.head) * bytes_of(stored.of_tables()) +
                                    others * bytes_of(stored.others));
 }
+/// Weight bytes with one format for the quantised parts, and `others` for the rest.
 template <Scalar T>
 constexpr bytes<T> weight_bytes(const basic_transformer<T>& m, const storage_format& weights,
                                 number_format others) {

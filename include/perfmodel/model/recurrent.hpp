@@ -19,6 +19,7 @@ enum class recurrence {
   short_convolution,  ///< LFM2: two gates around a convolution over a few tokens
 };
 
+/// Name of a recurrence, as in a model file.
 constexpr const char* name_of(recurrence r) {
   constexpr const char* names[] = {"gated_delta_net", "kimi_delta", "mamba2",           "lightning",
                                    "mamba",           "rwkv7",      "short_convolution"};

@@ -61,6 +61,7 @@ constexpr T causal_pairs(const T& tokens, const T& past = T(0.0)) {
   const T& s = detail::count("tokens", tokens);
   return s * detail::not_negative("past", past) + s * (s + 1.0) / 2.0;
 }
+/// Query-key pairs with a sliding window.
 template <Scalar T>
 constexpr T causal_pairs(const T& tokens, const T& past, const T& window) {
   const T& s = detail::count("tokens", tokens);

@@ -50,6 +50,7 @@ constexpr T attended_tokens(const T& context, const T& window) {
   return scalar_min(detail::count("context", context), detail::count("window", window));
 }
 PERFMODEL_WHOLE_NUMBERS(attended_tokens)
+/// Tokens that a new token sees: the context, or at most its window.
 template <Scalar T>
 constexpr T attended_tokens(const basic_attention_decode<T>& a) {
   return a.window ? attended_tokens(a.context, *a.window) : a.context;

@@ -88,6 +88,7 @@ template <class W>
 struct valid_operator {
   const W& fields;
 };
+/// Deduces the operator's type.
 template <class W>
 valid_operator(const W&) -> valid_operator<W>;
 template <class W>

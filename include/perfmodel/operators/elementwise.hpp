@@ -57,6 +57,7 @@ constexpr basic_demand<T> demand_of(const basic_elementwise<T>& e) {
 /// launch; a `sampler` is several kernels.
 enum class elementwise_kernel { residual, rotary, head_norm, activation, cache_write, sampler };
 
+/// Name of an element-wise kernel, as in a derivation.
 constexpr const char* name_of(elementwise_kernel k) {
   constexpr const char* names[] = {"residual",   "rotary embedding", "norms of heads",
                                    "activation", "cache write",      "sampler"};

@@ -7,6 +7,7 @@ namespace perfmodel::inline v0_3 {
 
 enum class norm_kind { rms, layer };
 
+/// Name of a normalisation.
 constexpr const char* name_of(norm_kind k) {
   return k == norm_kind::rms ? "rms" : "layer";
 }
@@ -119,6 +120,7 @@ constexpr basic_demand<T> demand_of(const basic_softmax<T>& s) {
 /// How the next token is chosen: the largest logit, or a draw from their softmax.
 enum class sampling_kind { greedy, multinomial };
 
+/// Name of a sampling method.
 constexpr const char* name_of(sampling_kind k) {
   return k == sampling_kind::greedy ? "greedy" : "multinomial";
 }

@@ -26,19 +26,23 @@ enum class collective_implementation { any, nccl, one_shot, two_shot, custom };
 /// Replay from a captured graph, or launch on a stream. Only a cost policy tells them apart.
 enum class launch_mode { graph, stream };
 
+/// Name of a collective operation.
 constexpr const char* name_of(collective_op c) {
   constexpr const char* names[] = {"all_reduce", "all_gather", "reduce_scatter",
                                    "all_to_all", "broadcast",  "point_to_point"};
   return detail::entry_of(names, c, "collective_op");
 }
+/// Name of a collective algorithm.
 constexpr const char* name_of(collective_algorithm a) {
   constexpr const char* names[] = {"ring", "tree", "one_shot", "two_shot", "in_network", "best"};
   return detail::entry_of(names, a, "collective_algorithm");
 }
+/// Name of an implementation of collectives.
 constexpr const char* name_of(collective_implementation i) {
   constexpr const char* names[] = {"any", "nccl", "one_shot", "two_shot", "custom"};
   return detail::entry_of(names, i, "collective_implementation");
 }
+/// Name of a launch mode.
 constexpr const char* name_of(launch_mode l) {
   constexpr const char* names[] = {"graph", "stream"};
   return detail::entry_of(names, l, "launch_mode");

@@ -12,6 +12,7 @@ namespace perfmodel::inline v0_3 {
 /// (contiguous), or parts r and 2 N - 1 - r of 2 N (zigzag), so that all ranks have equal work.
 enum class ring_mask { none, contiguous, zigzag };
 
+/// Name of a mask of ring attention.
 constexpr const char* name_of(ring_mask m) {
   constexpr const char* names[] = {"none", "contiguous", "zigzag"};
   return detail::entry_of(names, m, "ring_mask");
@@ -144,6 +145,7 @@ constexpr bytes<T> activation_bytes(const basic_layer_activations<T>& x) {
 /// but the layer's input.
 enum class recomputation { none, selective, full };
 
+/// Name of a recomputation policy.
 constexpr const char* name_of(recomputation r) {
   constexpr const char* names[] = {"none", "selective", "full"};
   return detail::entry_of(names, r, "recomputation");

@@ -57,6 +57,7 @@ constexpr basic_collective<T> dispatch_of(const basic_expert_parallelism<T>& x) 
   require_valid(x);
   return detail::exchange_tokens(x, x.dispatch);
 }
+/// All-to-all that combines the experts' outputs, in the format of `combine`.
 template <Scalar T>
 constexpr basic_collective<T> combine_of(const basic_expert_parallelism<T>& x) {
   require_valid(x);

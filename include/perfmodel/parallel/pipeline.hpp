@@ -47,6 +47,7 @@ constexpr duration<T> pipeline_parallel_time(const duration<T>& stage,
 /// backward pass; zero-bubble schedules also delay the gradients of the weights.
 enum class pipeline_schedule { gpipe, one_f_one_b, zero_bubble_h1, zero_bubble_h2 };
 
+/// Name of a pipeline schedule.
 constexpr const char* name_of(pipeline_schedule s) {
   constexpr const char* names[] = {"gpipe", "one_f_one_b", "zero_bubble_h1", "zero_bubble_h2"};
   return detail::entry_of(names, s, "pipeline_schedule");

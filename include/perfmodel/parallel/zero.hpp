@@ -14,6 +14,7 @@ namespace perfmodel::inline v0_3 {
 /// FSDP).
 enum class zero_stage { none, optimizer, gradients, parameters };
 
+/// Name of a ZeRO stage: what is sharded.
 constexpr const char* name_of(zero_stage s) {
   constexpr const char* names[] = {"none", "optimizer", "gradients", "parameters"};
   return detail::entry_of(names, s, "zero_stage");

@@ -28,6 +28,7 @@ struct mantissa_exponent {
   double mantissa;
   int exponent;
 };
+/// Mantissa and exponent of a positive finite number.
 constexpr mantissa_exponent split(double x) {
   int e = 0;
   for (; x >= 18446744073709551616.0; x *= 0x1p-64) e += 64;
@@ -36,6 +37,7 @@ constexpr mantissa_exponent split(double x) {
   for (; x < 1.0; x *= 2.0) --e;
   return {x, e};
 }
+/// x 2^e.
 constexpr double scale2(double x, int e) {
   for (; e >= 64; e -= 64) x *= 0x1p64;
   for (; e <= -64; e += 64) x *= 0x1p-64;
@@ -101,6 +103,7 @@ constexpr double log(double x) {
 constexpr double exp(double x) {
   return std::is_constant_evaluated() ? series::exp(x) : std::exp(x);
 }
+/// Square root.
 constexpr double sqrt(double x) {
   return std::is_constant_evaluated() ? series::sqrt(x) : std::sqrt(x);
 }

@@ -53,6 +53,7 @@ constexpr auto as_scalar(const N& n) {
 constexpr double mid(double x) {
   return x;
 }
+/// The number that decides a branch, of a float.
 constexpr double mid(float x) {
   return static_cast<double>(x);
 }
@@ -68,15 +69,19 @@ struct lanes_of {
 template <class T, class X>
 using per_lane = std::conditional_t<lanes_of<T>::count == 1, X, std::array<X, lanes_of<T>::count>>;
 
+/// Smaller number; the first where they are equal.
 constexpr double scalar_min(double a, double b) {
   return b < a ? b : a;
 }
+/// Larger number; the first where they are equal.
 constexpr double scalar_max(double a, double b) {
   return a < b ? b : a;
 }
+/// Smaller float; the first where they are equal.
 constexpr float scalar_min(float a, float b) {
   return b < a ? b : a;
 }
+/// Larger float; the first where they are equal.
 constexpr float scalar_max(float a, float b) {
   return a < b ? b : a;
 }
@@ -90,12 +95,15 @@ inline constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double lower(double x) {
   return x;
 }
+/// Greatest value that a number stands for: itself.
 constexpr double upper(double x) {
   return x;
 }
+/// Least value that a float stands for: itself.
 constexpr double lower(float x) {
   return static_cast<double>(x);
 }
+/// Greatest value that a float stands for: itself.
 constexpr double upper(float x) {
   return static_cast<double>(x);
 }

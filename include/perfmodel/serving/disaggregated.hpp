@@ -115,6 +115,7 @@ using disaggregated = basic_disaggregated<>;
 /// Stages of a disaggregated service. `transfer` is the transfer of the KV cache.
 enum class service_stage { prefill, transfer, decode };
 
+/// Name of a stage of a disaggregated service.
 constexpr const char* name_of(service_stage s) {
   constexpr const char* names[] = {"prefill", "transfer", "decode"};
   return detail::entry_of(names, s, "service_stage");

@@ -93,6 +93,7 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
   detail::require_target_of(policy, d.device, d.serving_engine);
   return detail::prediction_of_service(d, resolve_prefix_hit(d, l), policy, links);
 }
+/// Predicted service, with the links of the policy.
 template <Scalar T, class Policy>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
                                             const basic_service_load<T>& l, const Policy& policy) {
@@ -213,6 +214,7 @@ constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& 
                                                                                   prefill, decode)
       .estimate();
 }
+/// Disaggregated service with one policy for prefill and decode.
 template <Scalar T, class Policy>
 constexpr basic_disaggregated_estimate<T> serving(const basic_disaggregated<T>& d,
                                                   const basic_service_load<T>& l,
@@ -253,6 +255,7 @@ constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggreg
   };
   return {largest_rate(load, targets, serve_pools), largest_rate(load, targets, serve_collocated)};
 }
+/// Goodput of pools and of replicas with one policy for all.
 template <Scalar T, class Policy>
 constexpr basic_goodput_estimate<T> gain_of_disaggregation(const basic_disaggregated<T>& pools,
                                                            const basic_deployment<T>& collocated,

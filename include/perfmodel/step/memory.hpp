@@ -190,16 +190,16 @@ constexpr basic_memory_budget<T> budget_of(const basic_deployment<T>& d) {
 }  // namespace detail
 
 /// Memory budget of a device: capacity, usable fraction, weights, and memory for activations and
-/// the runtime. Settings absent from the deployment are the defaults of `serving_engine`
-/// (engine/engine.hpp).
-/// `weights`, if given, replaces weight_bytes_per_device(d). The functions kv_capacity, fits, step,
-/// serving and plan all use this budget.
+/// the runtime. Settings absent from the deployment are the defaults of `serving_engine`.
+/// `weights`, if given, replaces weight_bytes_per_device(d). kv_capacity, fits, step, serving and
+/// plan all use this budget.
 /// Test: these functions find the same number of sequences, for every engine.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d) {
   detail::check_memory(d);
   return detail::budget_of(d);
 }
+/// Memory budget with the given weights of a device in place of the model's.
 template <Scalar T>
 constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
                                                   const bytes<T>& weights) {

@@ -12,6 +12,7 @@ namespace perfmodel::inline v0_3 {
 /// Part of a model that an operator belongs to.
 enum class operator_class { linear, attention, experts, other };
 
+/// Name of a class of operators, which is a term of a step.
 constexpr const char* name_of(operator_class c) {
   constexpr const char* names[] = {"linear", "attention", "experts", "other"};
   return detail::entry_of(names, c, "operator_class");

@@ -72,6 +72,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
   }
   return e;
 }
+/// Predicted step, with the links of the policy.
 template <Scalar T, class Policy>
 constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const Policy& policy) {

@@ -69,6 +69,7 @@ constexpr bu::quantity<U, T> named(const char* symbol, const char* part,
     return q;
   }
 }
+/// Names a step of a number without a unit by its part too.
 template <Scalar T>
 constexpr T named(const char* symbol, const char* part, const T& x) {
   if constexpr (requires { x.name_step(symbol, part, unit_exponents{}); }) {
@@ -77,6 +78,7 @@ constexpr T named(const char* symbol, const char* part, const T& x) {
     return x;
   }
 }
+/// Names a step of a number without a unit.
 template <Scalar T>
 constexpr T named(const char* symbol, const T& x) {
   if constexpr (requires { x.name_step(symbol, unit_exponents{}); }) {

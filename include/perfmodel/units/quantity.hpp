@@ -153,35 +153,41 @@ constexpr bu::quantity<U, To> lift(const bu::quantity<U, T>& q) {
 }
 
 // Products and quotients. What has no unit left is a plain number: `capacity / GB` is a double.
+/// Multiplies two quantities, and their units.
 template <class D1, class A, class D2, class B>
 constexpr auto operator*(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
                          const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
   return detail::in_unit<detail::times<detail::unit_of<D1>, detail::unit_of<D2>>>(a.value() *
                                                                                   b.value());
 }
+/// Divides two quantities, and their units.
 template <class D1, class A, class D2, class B>
 constexpr auto operator/(const bu::quantity<bu::unit<D1, unit_system>, A>& a,
                          const bu::quantity<bu::unit<D2, unit_system>, B>& b) {
   return detail::in_unit<detail::per<detail::unit_of<D1>, detail::unit_of<D2>>>(a.value() /
                                                                                 b.value());
 }
+/// A number times a quantity.
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator*(const N& n, const bu::quantity<bu::unit<D, unit_system>, T>& q) {
   using S = detail::scaled<N, T>;
   return detail::in_unit<detail::unit_of<D>>(S(static_cast<S>(n) * static_cast<S>(q.value())));
 }
+/// A quantity times a number.
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator*(const bu::quantity<bu::unit<D, unit_system>, T>& q, const N& n) {
   return n * q;
 }
+/// A quantity over a number.
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator/(const bu::quantity<bu::unit<D, unit_system>, T>& q, const N& n) {
   using S = detail::scaled<N, T>;
   return detail::in_unit<detail::unit_of<D>>(S(static_cast<S>(q.value()) / static_cast<S>(n)));
 }
+/// A number over a quantity: the inverse unit.
 template <class N, class D, class T>
   requires Scales<N, T>
 constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>, T>& q) {
@@ -191,18 +197,22 @@ constexpr auto operator/(const N& n, const bu::quantity<bu::unit<D, unit_system>
 }
 
 // A dimensionless number with its own scalar: `sms / 2.0`.
+/// A scalar times a dimensionless number.
 template <class T>
 constexpr T operator*(const T& x, const number<T>& n) {
   return x * n.value();
 }
+/// A dimensionless number times a scalar.
 template <class T>
 constexpr T operator*(const number<T>& n, const T& x) {
   return n.value() * x;
 }
+/// A scalar over a dimensionless number.
 template <class T>
 constexpr T operator/(const T& x, const number<T>& n) {
   return x / n.value();
 }
+/// A dimensionless number over a scalar.
 template <class T>
 constexpr T operator/(const number<T>& n, const T& x) {
   return n.value() / x;
@@ -213,6 +223,7 @@ template <class U, class T>
 constexpr bu::quantity<U, T>(min)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_min(a.value(), b.value()));
 }
+/// Larger of two quantities, by value.
 template <class U, class T>
 constexpr bu::quantity<U, T>(max)(const bu::quantity<U, T>& a, const bu::quantity<U, T>& b) {
   return bu::quantity<U, T>::from_value(scalar_max(a.value(), b.value()));
@@ -235,27 +246,35 @@ concept MixedUnits =
 
 // Adding or comparing different units, or a quantity and a plain number, selects a deleted
 // function. A compiler then prints two named quantities instead of Boost's candidate list.
+/// Refused: a sum of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator+(const Left& left, const Right& right) = delete;
+/// Refused: a difference of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator-(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator<(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator>(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator<=(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator>=(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator==(const Left& left, const Right& right) = delete;
+/// Refused: a comparison of different units.
 template <class Left, class Right>
   requires detail::MixedUnits<Left, Right>
 void operator!=(const Left& left, const Right& right) = delete;

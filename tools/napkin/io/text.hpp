@@ -89,6 +89,10 @@ inline std::string fixed(double x, int decimals) {
 inline std::string percent(double share) {
   return cat(fixed(100.0 * share, 1), " %");
 }
+/// "12 %": no decimal.
+inline std::string whole_percent(double share) {
+  return cat(fixed(100.0 * share, 0), " %");
+}
 /// "+12.3 %".
 inline std::string signed_percent(double share) {
   const std::string s = percent(share);

@@ -244,6 +244,8 @@ constexpr accelerator rdna_gpu(const char* name, chip_architecture architecture,
   if (eight_bit_floats) a.matrix.peak.fp8 = rate(2.0 * per_clock);
   return a;
 }
+/// A Radeon card on PCIe: x16 one-way bandwidth to peers and to the host; `pcie` is the clock of a
+/// lane.
 constexpr accelerator radeon_card(accelerator a, frequency<> pcie) {
   a.fabric = pcie_peers(pcie, sources::no_fabric);
   a.host = {.kind = link_kind::pcie, .bandwidth = {pcie_one_way(16, pcie), sources::pcie}};

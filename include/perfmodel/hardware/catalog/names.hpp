@@ -153,22 +153,27 @@ class short_text {
   std::size_t size_ = 0;
 };
 
+/// Whether a character is a decimal digit, without the locale.
 constexpr bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
+/// An ASCII letter in lower case.
 constexpr char lower(char c) {
   return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
 }
+/// Number of leading digits.
 constexpr std::size_t digits_of(std::string_view s) {
   std::size_t n = 0;
   while (n < s.size() && is_digit(s[n])) ++n;
   return n;
 }
+/// Value of at most six leading digits.
 constexpr int number_of(std::string_view digits) {
   int n = 0;
   for (const char c : digits.substr(0, 6)) n = 10 * n + (c - '0');
   return n;
 }
+/// Leading characters before the first digit.
 constexpr std::string_view letters_of(std::string_view s) {
   std::size_t n = 0;
   while (n < s.size() && !is_digit(s[n])) ++n;
@@ -241,6 +246,7 @@ constexpr std::string_view next_word(std::string_view& rest) {
   return word;
 }
 
+/// Parts of a product's name: product, form factor, and memory in GB where it is stated.
 constexpr spoken_name parsed_name(std::string_view name) {
   short_text text;
   for (const char c : name) text.add(lower(c));

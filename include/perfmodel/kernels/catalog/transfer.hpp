@@ -264,6 +264,7 @@ constexpr double change_log_sigma(const accelerator& a, const accelerator& origi
 /// with fp8 caches, and 53 % of fp8 GEMMs with block scales on L40S.
 inline constexpr double unmeasured_format_log_sigma = 0.13;
 
+/// Sum of independent uncertainties: sqrt(a^2 + b^2).
 constexpr double in_quadrature(double a, double b) {
   return math::sqrt(a * a + b * b);
 }
@@ -300,6 +301,7 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
   p.from = &sources::transferred_gemm;
   return p;
 }
+/// Machine profile transferred from the nearest measured GPU.
 constexpr machine_profile transferred_machine_profile(const accelerator& a) {
   return transferred_machine_profile(a, gemm_donor_of(a));
 }

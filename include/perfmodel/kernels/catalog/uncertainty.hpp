@@ -51,6 +51,8 @@ constexpr kind_log_sigmas transferred_gemm_log_sigmas(const accelerator& a,
   return transferred_log_sigmas(from.gemm_log_sigmas, from.machine->log_sigma,
                                 transfer_log_sigma(a, from.device()));
 }
+/// log_sigma by kind of attention with a profile from the source GPU `from`; prefill and decode
+/// differ.
 constexpr kind_log_sigmas transferred_attention_log_sigmas(const accelerator& a,
                                                            const measured_machine& from) {
   const auto of = [&](bool of_prefills) {
@@ -64,6 +66,7 @@ constexpr kind_log_sigmas transferred_attention_log_sigmas(const accelerator& a,
   }
   return log_sigmas;
 }
+/// log_sigma by kind of GEMM on an accelerator: its own, or that of a transfer.
 constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
   const measured_machine* original = original_of(a);
   const measured_machine& from = original != nullptr ? *original : gemm_donor_of(a);
@@ -77,6 +80,7 @@ constexpr kind_log_sigmas gemm_log_sigmas_of(const accelerator& a) {
   }
   return log_sigmas;
 }
+/// log_sigma by kind of attention on an accelerator: its own, or that of a transfer.
 constexpr kind_log_sigmas attention_log_sigmas_of(const accelerator& a) {
   const measured_machine* original = original_of(a);
   return original != nullptr ? changed_log_sigmas(original->attention_log_sigmas, a, *original)
@@ -101,6 +105,7 @@ constexpr kind_log_sigmas transferred_expert_log_sigmas(const accelerator& a,
   }
   return log_sigmas;
 }
+/// log_sigma by kind of MoE experts on an accelerator: its own, or that of a transfer.
 constexpr kind_log_sigmas expert_log_sigmas_of(const accelerator& a) {
   const measured_machine* original = original_of(a);
   return original != nullptr ? changed_log_sigmas(original->expert_log_sigmas, a, *original)

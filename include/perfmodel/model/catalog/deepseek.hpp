@@ -25,6 +25,7 @@ inline constexpr expert_shape deepseek_v3_experts{.experts = 256,
                                                   .shared_intermediate = 2048,
                                                   .router_bias = true};
 
+/// DeepSeek-V3 with another attention, such as V3.2's with an indexer.
 constexpr transformer deepseek_v3_with(const char* name, const latent_attention_shape& a) {
   return {.name = name,
           .hidden = 7168,
@@ -64,6 +65,7 @@ inline constexpr transformer deepseek_v2_lite{
 // DeepSeek-V4: a window of 128 tokens and compressed entries for 4 or 128 tokens each, experts in
 // MXFP4 and the rest in fp8. Left out: the hyper-connections of its residual stream.
 
+/// Attention of DeepSeek-V4: a window of 128 tokens, and one entry per `ratio` tokens.
 constexpr compressed_attention_shape deepseek_v4_attention(std::optional<double> ratio) {
   compressed_attention_shape a{.query_heads = 64,
                                .head_dim = 512,

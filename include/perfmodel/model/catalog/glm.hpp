@@ -7,6 +7,7 @@
 
 namespace perfmodel::inline v0_3::catalog {
 
+/// MLA of GLM-5 with its indexer, its own or that of an earlier layer.
 constexpr latent_attention_shape glm_5_attention(bool shares_index) {
   latent_attention_shape a{.query_heads = 64,
                            .head_dim = 256,

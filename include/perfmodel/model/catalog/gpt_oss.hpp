@@ -20,6 +20,7 @@ inline constexpr attention_shape gpt_oss_window = [] {
   a.window = 128;
   return a;
 }();
+/// A gpt-oss model: layers with and without a window of 128 tokens, experts with top-4 routing.
 constexpr transformer gpt_oss(const char* name, double layers, double experts) {
   const expert_shape e{.experts = experts,
                        .top_k = 4,

@@ -6,6 +6,7 @@
 
 namespace perfmodel::inline v0_3::catalog {
 
+/// Mamba-2 layer of a Nemotron model; `state` is its key dimension.
 constexpr recurrent_shape nemotron_mamba(double heads, double state) {
   recurrent_shape r{.kind = recurrence::mamba2,
                     .key_heads = 8,
@@ -16,6 +17,7 @@ constexpr recurrent_shape nemotron_mamba(double heads, double state) {
   r.conv_bias = true;
   return r;
 }
+/// MoE block of a Nemotron model: experts of `width` without a gate, and shared experts.
 constexpr expert_shape nemotron_experts(double experts, double top_k, double width, double shared) {
   return {.experts = experts,
           .top_k = top_k,

@@ -53,6 +53,7 @@ constexpr recurrent_shape qwen_3_5_delta_net(double value_heads) {
           .value_dim = 128,
           .conv_kernel = 4};
 }
+/// Attention of Qwen 3.5: heads of 256, normalised queries and keys, an output gate.
 constexpr attention_shape qwen_3_5_attention(double query_heads, double kv_heads) {
   return {.query_heads = query_heads,
           .kv_heads = kv_heads,
@@ -60,6 +61,7 @@ constexpr attention_shape qwen_3_5_attention(double query_heads, double kv_heads
           .qk_norm = true,
           .output_gate = true};
 }
+/// MoE block of Qwen 3.5: experts of `width`, and a gated shared expert.
 constexpr expert_shape qwen_3_5_experts(double experts, double top_k, double width) {
   return {.experts = experts,
           .top_k = top_k,

@@ -11,6 +11,7 @@ struct uniform_sizes {
   bool tied_embeddings = false;
 };
 
+/// A transformer with equal layers: one attention shape and one feed-forward shape.
 template <class FeedForward>
 constexpr transformer uniform_model(const char* name, const uniform_sizes& sizes,
                                     const attention_shape& attention, const FeedForward& f) {

@@ -21,10 +21,12 @@ namespace perfmodel::inline v0_3 {
 ///                  requests and 1.5 times more than another; else least_loaded (SGLang's router)
 enum class routing { round_robin, least_loaded, power_of_two, prefix_aware };
 
+/// Name of a routing policy.
 constexpr const char* name_of(routing r) {
   constexpr const char* names[] = {"round_robin", "least_loaded", "power_of_two", "prefix_aware"};
   return detail::entry_of(names, r, "router");
 }
+/// Routing policy of a name; none where it is unknown.
 constexpr std::optional<routing> find_routing(std::string_view name) {
   for (const routing r :
        {routing::round_robin, routing::least_loaded, routing::power_of_two, routing::prefix_aware})

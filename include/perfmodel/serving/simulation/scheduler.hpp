@@ -17,6 +17,7 @@ namespace perfmodel::inline v0_3 {
 ///   static_batches  a batch is prefilled and decoded to its last token before the next starts
 enum class scheduler_kind { vllm, sglang, trtllm, static_batches };
 
+/// Name of a scheduler.
 constexpr const char* name_of(scheduler_kind k) {
   constexpr const char* names[] = {"vllm", "sglang", "trtllm", "static_batches"};
   return detail::entry_of(names, k, "scheduler_kind");

@@ -73,6 +73,7 @@ struct technique {
   const char* choice = name;  ///< techniques with the same choice exclude each other
   technique_user user = technique_user::deployment_operator;
   bool misses_target = false;  ///< a latency target is met without it, and missed with it
+  bool infeasible = false;     ///< the service is infeasible with it, for this `reason`
 };
 
 /// Name and properties of a technique that hold for every service.
@@ -244,7 +245,8 @@ class adviser {
     if (!fits) {
       t.harmful = fitted;
       t.applies = false;
-      t.reason = join_text("infeasible with it: ", after.feasible.reason);
+      t.infeasible = true;
+      t.reason = after.feasible.reason;
       return;
     }
     const bool missed = meets(before, targets_) && !meets(after, targets_);
@@ -267,7 +269,8 @@ class adviser {
     if (!(with.value() > 0.0)) {
       t.harmful = true;
       t.applies = false;
-      t.reason = join_text("infeasible with it: ", e.feasible.reason);
+      t.infeasible = true;
+      t.reason = e.feasible.reason;
       return;
     }
     t.has_ratio = without.value() > 0.0;
