@@ -207,10 +207,92 @@ TEST_CASE("bits per weight of quantisation methods", "[models]") {
   CHECK(groups.linear.format == pm::int4);
   CHECK(groups.attention.format == pm::fp8);
   // A method that is not known is refused, or left to the caller.
-  const json unknown = with(plain, {{"quantization_config", {{"quant_method", "aqlm"}}}});
-  CHECK(refusal_of(unknown).find("quantization_config.quant_method is \"aqlm\"") == 0);
+  const json unknown = with(plain, {{"quantization_config", {{"quant_method", "vptq"}}}});
+  CHECK(refusal_of(unknown).find("quantization_config.quant_method is \"vptq\"") == 0);
   CHECK_FALSE(pm::from_config(unknown, "", static_cast<const json*>(nullptr), true)
                   .unknown_storage.empty());
+}
+
+TEST_CASE("modules with bits of their own count with them, from every key", "[models]") {
+  // A third of each feed-forward (down_proj) in 8 bits, the rest in 4; a group of 128 adds a scale
+  // and a zero point.
+  const double four = 4 + 20 / 128.0, eight = 8 + 24 / 128.0;
+  const json down = {{"bits", 8}, {"group_size", 128}};
+  json by_name = json::object();
+  for (const json& name : names("mlp.down_proj")) by_name[name.get<std::string>()] = down;
+  const json rule = {{"+:.*down_proj.*", down}, {"-:.*self_attn.*", json::object()}};
+  const json base = {{"bits", 4}, {"group_size", 128}};
+  for (const json& q : {with(base, {{"quant_method", "gptq"}, {"dynamic", rule}}),
+                        with(base, {{"quant_method", "auto-round"}, {"extra_config", by_name}})}) {
+    const auto s = stored(q);
+    CHECK(s.linear.bits() == Approx((2 * four + eight) / 3));
+    CHECK(s.linear.format == pm::int4);
+    CHECK(s.attention.bits() == Approx(q.contains("dynamic") ? 16 : four));
+  }
+  // MLX: v_proj is a sixth of attention here; 16-bit scale and bias per 64.
+  json mlx = {{"bits", 4}, {"group_size", 64}, {"lm_head", {{"bits", 8}, {"group_size", 64}}}};
+  for (const json& name : names("self_attn.v_proj"))
+    mlx[name.get<std::string>()] = {{"bits", 6}, {"group_size", 64}};
+  const auto of_mlx = stored(mlx, "quantization");
+  CHECK(of_mlx.attention.bits() == Approx((5 * 4.5 + 6.5) / 6));
+  CHECK(of_mlx.linear.bits() == 4.5);
+  CHECK(of_mlx.of_tables().bits() == Approx((4.5 + 8.5) / 2));
+  const auto quark =
+      stored({{"quant_method", "quark"},
+              {"global_quant_config",
+               {{"weight", {{"dtype", "fp4"}, {"group_size", 32}, {"scale_format", "e8m0"}}}}},
+              {"layer_quant_config", {{"*self_attn*", {{"weight", {{"dtype", "fp8_e4m3"}}}}}}}});
+  CHECK(quark.attention.bits() == 8);
+  CHECK(quark.linear.bits() == 4.25);
+  const auto torchao = stored(
+      {{"quant_method", "torchao"},
+       {"quant_type",
+        {{"default",
+          {{"_type", "FqnToConfig"},
+           {"_data",
+            {{"fqn_to_config",
+              {{"re:.*self_attn.*", nullptr},
+               {"_default",
+                {{"_type", "Int4WeightOnlyConfig"}, {"_data", {{"group_size", 64}}}}}}}}}}}}}});
+  CHECK(torchao.attention.bits() == 16);
+  CHECK(torchao.linear.bits() == 4.5);
+}
+
+TEST_CASE("groups with targets, and a quantised head", "[models]") {
+  const json int4 = {{"num_bits", 4}, {"type", "int"}, {"group_size", 32}};
+  const json fp8 = {{"num_bits", 8}, {"type", "float"}};
+  const auto groups = [](const json& all, const json& ignore) {
+    return stored(
+        {{"quant_method", "compressed-tensors"}, {"config_groups", all}, {"ignore", ignore}});
+  };
+  const auto group = [](const char* target, const json& weights) {
+    return json{{"targets", {target}}, {"weights", weights}};
+  };
+  // What no target names stays in 16 bits; what is ignored too, whatever a target says.
+  const auto some = groups(
+      {{"group_0", group("re:.*down_proj", int4)}, {"group_1", group("re:.*self_attn.*", fp8)}},
+      {"lm_head", "re:.*o_proj"});
+  CHECK(some.linear.bits() == Approx((4.5 + 2 * 16) / 3));
+  CHECK(some.attention.bits() == Approx((2 * 8 + 16) / 3.0));
+  CHECK(some.of_tables().bits() == 16);
+  const auto rest =
+      groups({{"group_0", group("Linear", fp8)}, {"group_1", group("re:.*(up|down)_proj", int4)}},
+             {"lm_head"});
+  CHECK(rest.linear.bits() == Approx((8 + 2 * 4.5) / 3));
+  CHECK(rest.attention.bits() == 8);
+  // An untied head among Linear: 8 bits, beside an embedding in 16.
+  CHECK(groups({{"group_0", group("Linear", fp8)}}, json::array()).of_tables().bits() == 12);
+  CHECK(stored({{"quant_method", "gptq"}, {"bits", 8}, {"lm_head", true}}).of_tables().bits() ==
+        12);
+  // HQQ's zero points are 16-bit floats; AQLM's codes 16 bits per 8 weights.
+  CHECK(stored({{"quant_method", "hqq"},
+                {"quant_config", {{"weight_quant_params", {{"nbits", 4}, {"group_size", 64}}}}}})
+            .linear.bits() == 4.5);
+  CHECK(stored({{"quant_method", "aqlm"},
+                {"num_codebooks", 1},
+                {"nbits_per_codebook", 16},
+                {"in_group_size", 8}})
+            .linear.bits() == 2);
 }
 
 TEST_CASE("draft heads are told apart, and counted by hand", "[models]") {

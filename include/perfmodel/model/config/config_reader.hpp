@@ -68,6 +68,7 @@ transformer read_model(config_view<Json> c, ordered_layers& ordered) {
   m.norm_bias = c.family.norm_bias;
   m.head_bias = c.family.head_bias || own.flag_or("lm_head_bias", false);
   ordered.hidden = m.hidden;
+  ordered.tied = m.tied_embeddings;
   ordered.sibling_experts = own.flag_or("enable_moe_block", false) ||
                             own.flag_or("residual_moe", false) ||
                             own.flag_or("parallel_attn_mlp_res", false);
