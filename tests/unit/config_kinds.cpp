@@ -333,6 +333,14 @@ TEST_CASE("files of what is no decoder are refused as that", "[models][errors]")
   for (const char* type : {"llada", "dream", "sdar"})
     CHECK(refusal({{"model_type", type}}).find("diffusion") != std::string::npos);
   CHECK(refusal({{"_class_name", "UNet2DConditionModel"}}).find("diffusion") != std::string::npos);
+  for (const char* type : {"clip", "siglip"}) {  // a text_config is no decoder's
+    CHECK(refusal({{"model_type", type}, {"text_config", plain}}).find("encoder-only") !=
+          std::string::npos);
+  }
+  CHECK(refusal({{"is_encoder_decoder", true}, {"text_config", plain}})
+            .find("is_encoder_decoder is true") == 0);
+  CHECK(refusal({{"text_model_id", "llama"}}).find("text_model_id is \"llama\"") == 0);
+  CHECK(refusal({{"model_type", "mlp_speculator"}}).find("drafter heads") != std::string::npos);
   CHECK(refusal({{"medusa_num_heads", 5}}).find("medusa_num_heads is 5") == 0);
   CHECK(refusal({{"architectures", {"ModernBertDecoderForCausalLM"}}}) == "nothing refused");
 }

@@ -32,7 +32,7 @@ template <class Json>
 double image_experts(const config_view<Json>& c, const layer_list& layers) {
   const char* const count = expert_count_key(c.own);
   const char* const width = "moe_intermediate_size";
-  if (!c.own.has_list(count) || !c.own.has_list(width)) return 0;
+  if (!c.own.has_list(count) || c.own.list(count).size() < 2 || !c.own.has_list(width)) return 0;
   double routed = 0;
   for (const auto& kind : layers.feed_forwards) {
     if (std::holds_alternative<expert_shape>(kind.shape)) routed += kind.layers;

@@ -88,7 +88,8 @@ double vision_parameters(const config_fields<Json>& v, double text_hidden, bool 
   encoder_widths w;
   w.layers =
       number({"depth", "num_hidden_layers", "vt_num_hidden_layers", "num_layers", "layers"}, 0);
-  w.hidden = number({"hidden_size", "vt_hidden_size", "width", "embed_dim"}, 0);
+  // Qwen2-VL's hidden_size is the width of the text that the tower leads to.
+  w.hidden = number({"embed_dim", "hidden_size", "vt_hidden_size", "width"}, 0);
   const char* const feed = v.either({"intermediate_size", "vt_intermediate_size"});
   const bool ratio = !v.has(feed) && v.has("mlp_ratio") && v.at("mlp_ratio").is_number();
   w.intermediate = ratio ? math::floor(v.positive("mlp_ratio", 100.0) * w.hidden)

@@ -5,10 +5,14 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Number of heads of a projection.
+/// Number of heads of a projection; a list has one a layer (DeciLM).
 template <class Json>
-double heads_of(const config_fields<Json>& f, const char* key,
-                const std::optional<double>& preset) {
+double heads_of(const config_view<Json>& c, const config_fields<Json>& f, const char* key,
+                const std::optional<double>& preset, std::size_t layer) {
+  if (f.has_list(key)) {
+    f.list_for(key, static_cast<std::size_t>(c.layers));
+    return f.whole_entry(key, layer, 1, most_width);
+  }
   return preset ? f.whole_or(key, *preset, 1, most_width) : f.whole(key, 1, most_width);
 }
 
@@ -49,7 +53,8 @@ std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::siz
 /// Fields of full layers and of those with a window may have other names: MiMo-V2's swa_..., Gemma
 /// 4's global_..., Step-3.5's attention_other_setting.
 template <class Json>
-void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a) {
+void head_widths(const config_view<Json>& c, mixer_role role, std::size_t layer,
+                 attention_shape& a) {
   const config_fields<Json>& own = c.own;
   const bool windowed = role == mixer_role::window;
   const bool has_window_setting = windowed && own.has("attention_other_setting");
@@ -60,15 +65,23 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   const char* const heads =
       f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
                 "num_attention_heads", "n_heads", "n_head", "num_heads"});
-  a.query_heads = heads_of(f, heads, c.preset.heads);
-  const char* kv =
-      f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
-                "num_key_value_heads", "num_attention_groups", "n_kv_heads", "kv_n_heads"});
+  a.query_heads = heads_of(c, f, heads, c.preset.heads, layer);
+  const char* kv = f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
+                             "num_key_value_heads", "num_attention_groups", "n_kv_heads",
+                             "kv_n_heads", "num_kv_heads", "num_key_value_heads_per_layer"});
   if (f.flag_or("multi_query_attention", false)) kv = "multi_query_group_num";  // GLM-4
   if (!windowed && f.has("num_global_key_value_heads")) kv = "num_global_key_value_heads";
   // Null is "no groups".
-  const double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
-  a.kv_heads = f.whole_or(kv, unsaid, 1, a.query_heads);
+  double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
+  if (f.has("multi_query")) {  // Falcon's older decoder ignores num_kv_heads
+    const bool groups = f.flag_or("new_decoder_architecture", false);
+    const bool one = f.flag_or("multi_query", false) && !groups;
+    unsaid = one ? 1 : a.query_heads;
+    if (one) kv = "multi_query_heads";
+  }
+  a.kv_heads = f.has(kv) ? heads_of(c, f, kv, {}, layer) : unsaid;
+  if (a.kv_heads > a.query_heads)
+    f.refuse(kv, "a whole number, 1 to " + number_text(a.query_heads));
   if (math::floor(a.query_heads / a.kv_heads) * a.kv_heads != a.query_heads) {
     f.refuse(kv, "a divisor of " + std::string(heads) + ", which is " + number_text(a.query_heads));
   }
@@ -110,7 +123,7 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   const config_fields<Json>& own = c.own;
   const model_family& family = c.family;
   attention_shape a;
-  head_widths(c, role, a);
+  head_widths(c, role, layer, a);
   if (role == mixer_role::chunk) {
     a.window = own.whole("attention_chunk_size", 1, 1e10);
     a.chunked = true;

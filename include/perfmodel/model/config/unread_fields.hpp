@@ -81,7 +81,7 @@ bool may_matter(const std::string& key, const Json& value, double layers, bool h
     return !name_holds(key, {"generation", "quantization", "task_specific", "label"}) &&
            (key.ends_with("_config") ||
             name_holds(key, {"visual", "vision", "audio", "speech", "talker", "adapter", "encoder",
-                             "projector", "multimodal", "tower"}));
+                             "projector", "multimodal", "tower", "embd", "processor", "lora"}));
   }
   if (!has_experts && name_holds(key, {"moe", "expert", "sparse_step"})) return false;
   if (name_holds(key, {"layer", "block", "mixer", "pattern", "step", "interleave"})) return true;
