@@ -179,7 +179,9 @@ TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
   CHECK(line("falcon_7b") == 32.0 * 2 * 64 * 2);              // one, though it says num_kv_heads 71
   CHECK(line("codestral_mamba") == 0.0);                      // states alone
   CHECK(kv_growth_per_token(read(configs["recurrentgemma_2b"]), pm::bf16).value() == 0.0);
-  CHECK(line("decilm_7b") == 80.0 * 2 * 128 * 2);  // 13 layers of 4 heads, 9 of 2, 10 of 1
+  CHECK(line("decilm_7b") == 80.0 * 2 * 128 * 2);      // 13 layers of 4 heads, 9 of 2, 10 of 1
+  CHECK(line("mistral_large_3") == 61.0 * 576 * 2);    // MLA in a params.json
+  CHECK(line("deepseek_ocr") == 12.0 * 2 * 1280 * 2);  // no MLA, though it names its widths as 0
   json grouped = configs["falcon_7b"];
   grouped.update({{"new_decoder_architecture", true},
                   {"num_attention_heads", 64},

@@ -127,6 +127,9 @@ TEST_CASE("fields about layers that nothing reads are named", "[models]") {
   CHECK(not_read({{"which_are_odd", {1, 3, 5}}}) == "which_are_odd ");
   CHECK(not_read({{"strength", json(std::vector<double>(12, 0.5))}}) == "strength ");
   CHECK(not_read({{"talker_config", {{"hidden_size", 8}}}}) == "talker_config ");
+  CHECK(not_read({{"mm_vision_tower", "siglip"}}) == "mm_vision_tower ");
+  CHECK(not_read({{"num_global_heads", 2}}) == "num_global_heads ");
+  CHECK(not_read({{"head_dim", 16}, {"vision_lora", {{"r", 256}}}}) == "vision_lora ");
   const json seen = {{"vision_config", {{"hidden_size", 8}, {"depth", 2}}}};
   CHECK(not_read(seen).empty());
   CHECK(not_read({{"vision_config", {{"architecture", "mobilenet"}}}}) == "vision_config ");

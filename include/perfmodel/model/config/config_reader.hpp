@@ -60,6 +60,10 @@ transformer read_model(config_view<Json> c, ordered_layers& ordered) {
                    c.preset.context, 1, 1e10);
   if (c.family.extra_positions && m.max_context)
     m.positions = *m.max_context + *c.family.extra_positions;
+  // Tables of n-grams with `ratio` times the vocabulary in all (LongCat-Flash-Lite, arXiv
+  // 2601.21204: 31.4e9 of its 68.5e9 parameters).
+  if (const char* const ratio = "ngram_vocab_size_ratio"; own.has(ratio))
+    m.positions = m.positions.value_or(0.0) + m.vocabulary * own.whole(ratio, 1, 10000);
   m.tied_embeddings = own.has("tied_embeddings")
                           ? own.flag_or("tied_embeddings", false)
                           : (own.has("tie_word_embeddings") ? own : c.root)

@@ -80,7 +80,9 @@ double mllama_parameters(const config_fields<Json>& v, const encoder_widths& w, 
 template <class Json>
 double vision_parameters(const config_fields<Json>& v, double text_hidden, bool pixtral) {
   const auto number = [&](std::initializer_list<const char*> keys, double unsaid) {
-    return v.whole_or(v.either(keys), unsaid, 0, 1e8);
+    const char* const key = v.either(keys);  // DeepSeek-OCR's width is an object of two towers
+    if (v.has(key) && v.all().at(key).is_object()) return unsaid;
+    return v.whole_or(key, unsaid, 0, 1e8);
   };
   const std::string type =
       v.has("model_type") && v.at("model_type").is_string() ? v.text_or("model_type", "") : "";

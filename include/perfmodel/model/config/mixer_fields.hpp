@@ -66,6 +66,7 @@ void head_widths(const config_view<Json>& c, mixer_role role, std::size_t layer,
       f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
                 "num_attention_heads", "n_heads", "n_head", "num_heads"});
   a.query_heads = heads_of(c, f, heads, c.preset.heads, layer);
+  f.mark_read("num_heads");  // repeats another
   const char* kv = f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
                              "num_key_value_heads", "num_attention_groups", "n_kv_heads",
                              "kv_n_heads", "num_kv_heads", "num_key_value_heads_per_layer"});
@@ -78,6 +79,7 @@ void head_widths(const config_view<Json>& c, mixer_role role, std::size_t layer,
     const bool one = f.flag_or("multi_query", false) && !groups;
     unsaid = one ? 1 : a.query_heads;
     if (one) kv = "multi_query_heads";
+    f.mark_read("num_kv_heads");
   }
   a.kv_heads = f.has(kv) ? heads_of(c, f, kv, {}, layer) : unsaid;
   if (a.kv_heads > a.query_heads)
@@ -94,9 +96,9 @@ void head_widths(const config_view<Json>& c, mixer_role role, std::size_t layer,
     f.refuse(heads, "a divisor of hidden_size, which is " + number_text(c.hidden));
   }
   const char* const value = name("v_head_dim", "swa_v_head_dim", windowed);
-  if (f.has(value)) {
-    const double v = f.whole(value, 1, most_width);
-    if (v != a.head_dim) a.value_dim = v;
+  if (f.has(value)) {  // 0 in DeepSeek-OCR, which has no MLA
+    const double v = f.whole(value, 0, most_width);
+    if (v >= 1 && v != a.head_dim) a.value_dim = v;
   }
   a.query_rank = f.whole_or("share_q_dim", std::optional<double>(), 1, most_width);
 }
@@ -160,8 +162,9 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
 template <class Json>
 latent_attention_shape latent_attention_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
+  for (const char* unused : {"num_key_value_heads", "n_kv_heads"}) own.mark_read(unused);
   latent_attention_shape a;
-  a.query_heads = own.whole("num_attention_heads", 1, most_width);
+  a.query_heads = own.whole(own.either({"num_attention_heads", "n_heads"}), 1, most_width);
   a.kv_rank = own.whole("kv_lora_rank", 1, most_width);
   a.rope_dim = own.whole("qk_rope_head_dim", 1, most_width);
   a.head_dim = own.whole("qk_nope_head_dim", 1, most_width) + a.rope_dim;
@@ -184,6 +187,7 @@ compressed_attention_shape compressed_attention_of(const config_view<Json>& c, s
   const config_fields<Json>& own = c.own;
   if (static_cast<double>(own.list("compress_ratios").size()) < c.layers)
     own.list_for("compress_ratios", static_cast<std::size_t>(c.layers));
+  own.mark_read("num_key_value_heads");
   compressed_attention_shape a;
   a.query_heads = own.whole("num_attention_heads", 1, most_width);
   a.head_dim = own.whole("head_dim", 1, most_width);

@@ -67,6 +67,7 @@ inline constexpr model_family known_families[] = {
     {.type = "mistral", .reads_bias = false, .window = 4096, .kv_heads = 8},
     {.type = "ministral3", .reads_bias = false, .kv_heads = 8},
     {.type = "mixtral", .reads_bias = false, .kv_heads = 8},
+    {.type = "qwen", .qkv_bias = true, .reads_bias = false, .doubled = true},
     {.type = "qwen2", .qkv_bias = true, .reads_bias = false, .windows = window_rule::switched_on,
      .window = 4096},
     {.type = "qwen2_moe", .qkv_bias = true, .reads_bias = false, .shared_gate = true, .windows =

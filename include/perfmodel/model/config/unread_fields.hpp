@@ -77,6 +77,10 @@ bool may_matter(const std::string& key, const Json& value, double layers, bool h
   if (value.is_null() || value == false || value == 0) return false;
   if ((value.is_array() || value.is_object()) && value.empty()) return false;
   if (names_roles(key) || is_harmless(key)) return false;
+  if (value.is_string())  // a tower that another file describes (LLaVA's mm_vision_tower)
+    return name_holds(key, {"vision_tower", "audio_tower", "_model_id"});
+  if (value.is_number() && name_holds(key, {"heads", "num_kv", "ngram", "mlp_ratio", "ffn_mult"}))
+    return true;
   if (value.is_object()) {
     return !name_holds(key, {"generation", "quantization", "task_specific", "label"}) &&
            (key.ends_with("_config") ||
