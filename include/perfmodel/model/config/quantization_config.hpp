@@ -181,7 +181,11 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
   const std::string kv = q.text_or("kv_cache_quant_algo", "");
   if (kv == "FP8") out.kv = fp8;
   if (kv == "NVFP4") out.kv = storage_format(fp4, 16, 8);
-  if (q.has("kv_cache_scheme")) {
+  const config_fields<Json> exported = q.has("export") ? q.object("export") : q;  // of quark
+  if (exported.has_list("kv_cache_group") && !exported.list("kv_cache_group").empty()) out.kv = fp8;
+  if (q.has("kv_cache_scheme") && q.at("kv_cache_scheme").is_string()) {  // static, dynamic: FP8
+    out.kv = fp8;
+  } else if (q.has("kv_cache_scheme")) {
     const auto scheme = q.object("kv_cache_scheme");
     const double bits = scheme.whole("num_bits", 4, 16);
     if (bits == 8) out.kv = scheme.text_or("type", "float") == "int" ? int8 : fp8;

@@ -106,9 +106,11 @@ class module_patterns {
   bool name(int layer, std::string_view module) const {
     const auto own = of_layer_.find(layer);
     const std::string number = std::to_string(layer) + ".";
-    for (const char* prefix : {"model.layers.", "backbone.layers.", "language_model.model.layers.",
-                               "model.language_model.layers.", "layers.", "transformer.h.",
-                               "model.text_model.layers."}) {
+    for (const char* prefix :
+         {"model.layers.", "backbone.layers.", "language_model.model.layers.",
+          "model.language_model.layers.", "language_model.layers.", "thinker.model.layers.",
+          "llm.model.layers.", "layers.", "transformer.h.", "transformer.encoder.layers.",
+          "model.decoder.layers.", "model.text_model.layers."}) {
       const std::string whole = prefix + number + std::string(module);
       if (any_names(of_any_, whole)) return true;
       if (own != of_layer_.end() && any_names(own->second, whole)) return true;
