@@ -64,6 +64,8 @@ TEST_CASE("layers with a window, by every key that names them", "[models]") {
   CHECK(windowed({{"sliding_window_pattern", 4}}) == 3);
   CHECK(windowed({{"_sliding_window_pattern", 6}}) == 2);
   CHECK(windowed({{"sliding_window_pattern", "LLLG"}}) == 3);
+  CHECK(windowed({{"attention_pattern", "LLG"}}) == 4);
+  CHECK(windowed({{"window_pattern", "SSSL"}}) == 3);  // short and long: L is long here
   CHECK(windowed({{"sliding_window_pattern", {true, true, false}}}) == 4);
   CHECK(windowed({{"interleaved_sliding_window", {nullptr, 1024}}}) == 6);
   CHECK(growing_layers({{"interleaved_sliding_window", 1024}}) == 6);
@@ -127,6 +129,10 @@ TEST_CASE("fields about layers that nothing reads are named", "[models]") {
   CHECK(not_read({{"which_are_odd", {1, 3, 5}}}) == "which_are_odd ");
   CHECK(not_read({{"strength", json(std::vector<double>(12, 0.5))}}) == "strength ");
   CHECK(not_read({{"talker_config", {{"hidden_size", 8}}}}) == "talker_config ");
+  CHECK(not_read({{"order_of_layers", "local first"}}) == "order_of_layers ");
+  CHECK(not_read({{"dense_every_n_layers", 2}}) == "dense_every_n_layers ");
+  CHECK(not_read({{"local_global_ratio", 3}}) == "local_global_ratio ");
+  CHECK(not_read({{"num_odd_experts", 8}, {"num_experts_per_tok", 2}}) == "num_odd_experts ");
   CHECK(not_read({{"mm_vision_tower", "siglip"}}) == "mm_vision_tower ");
   CHECK(not_read({{"num_global_heads", 2}}) == "num_global_heads ");
   CHECK(not_read({{"head_dim", 16}, {"vision_lora", {{"r", 256}}}}) == "vision_lora ");

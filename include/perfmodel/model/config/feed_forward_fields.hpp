@@ -105,7 +105,7 @@ bool is_gated(const config_view<Json>& c) {
 template <class Json>
 const char* expert_count_key(const config_fields<Json>& own) {
   return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts",
-                     "moe_num_primary_experts"});
+                     "moe_num_primary_experts", "n_experts", "num_routed_experts"});
 }
 
 /// Text experts in a file that lists experts for text and for images, text first (Ernie 4.5 VL).
@@ -207,7 +207,8 @@ expert_shape experts_of(const config_view<Json>& c) {
       same_for_all(c,
                    own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
                                "top_k_experts", "moe_top_k", "moe_topk", "moe_k",
-                               "moe_num_active_primary_experts", "num_selected_experts"}),
+                               "moe_num_active_primary_experts", "num_selected_experts",
+                               "num_activated_experts", "n_activated_experts"}),
                    1, e.experts);
   const char* const width =
       own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size",

@@ -71,7 +71,7 @@ void refuse_other_kinds(const config_fields<Json>& root) {
     root.refuse("is_encoder_decoder", "false: models with an encoder of text are not modelled");
   if (root.has("text_model_id") && !root.has("text_config"))
     root.refuse("text_model_id",
-                "null, beside a text_config: give the file of that model, which "
+                "null, or a text_config too: give the file of that model, which "
                 "has the layers of the text");
   if (is({"mlp_speculator"}) || either({"mlpspeculator", "hydra"}))
     root.refuse(k.key,

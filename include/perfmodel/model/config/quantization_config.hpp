@@ -232,7 +232,7 @@ std::optional<config_fields<Json>> quantization_section(const config_fields<Json
 /// stay in the dtype, except with MLX and GGUF. Projections that a file leaves out by any of its
 /// keys stay in it too, as a share of their part's weights. A head is quantised where the file says
 /// so, or where compressed-tensors has Linear and does not ignore it.
-/// A part whose modules have several formats has the mean of their bits.
+/// A part with modules of several formats has the mean of their bits.
 /// Leaves out: per-tensor scales, GPTQ's column order (g_idx), outliers in 16 bits.
 /// Errors: invalid_config. Tests: bits per weight of each method; DeepSeek-V3 8.001953125, gpt-oss
 /// 4.25 in experts and 16 elsewhere; Kimi-K2.6-NVFP4's experts alone; MiMo-V2.5-Pro's o_proj.

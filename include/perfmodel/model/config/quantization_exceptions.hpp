@@ -333,7 +333,7 @@ struct module_formats {
   }
 };
 
-/// One format for a part whose modules have several: the format of most weights, with the mean of
+/// One format for a part with modules of several: the format of most weights, with the mean of
 /// their bits. `shares` are those of the rules' formats, `wide_share` is that of modules in `wide`;
 /// the rest has `base`, and is in `wide` too where `base` is.
 inline storage_format mixture(const storage_format& base, const std::vector<double>& shares,
@@ -354,8 +354,10 @@ inline storage_format mixture(const storage_format& base, const std::vector<doub
     most = rules[i].format;
   }
   if (largest < quantised - 1e-9) {
-    most = storage_format(most.format);
-    most.value_bits = bits / quantised;
+    // Its scales stay, by which engines know the kind; the values have the rest of the mean.
+    most = with_block_scales(most);
+    const double scales = most.group ? (most.scale_bits + most.zero_bits) / *most.group : 0.0;
+    most.value_bits = bits / quantised - scales;
   }
   return with_wide_share(most, wide_share, wide);
 }

@@ -241,6 +241,20 @@ storage_format bitsandbytes(const config_fields<Json>& q) {
   return {int4, 64, twice ? 8.0 + 32.0 / 256.0 : 32.0};
 }
 
+/// HQQ's zero points are 16-bit floats.
+template <class Json>
+storage_format hqq(const config_fields<Json>& weights) {
+  storage_format s = integer_groups(weights, "nbits", "group_size", true);
+  if (s.group) s.zero_bits = 16;
+  return s;
+}
+/// AQLM: codebooks x bits of a code, for a group of weights.
+template <class Json>
+storage_format aqlm(const config_fields<Json>& q) {
+  return integers_of(q.whole("num_codebooks", 1, 64) * q.whole("nbits_per_codebook", 1, 64) /
+                     (q.whole("in_group_size", 1, 1024) * q.whole_or("out_group_size", 1, 1, 64)));
+}
+
 template <class Json>
 storage_format storage_by_method(const config_fields<Json>& q, const std::string& method) {
   if (method == "fp8" || method == "fbgemm_fp8" || method == "ptpc_fp8") {
@@ -272,11 +286,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
   if (method == "mlx") return mlx(q);
   if (method == "eetq" || method == "experts_int8") return without_scales(int8);
   if (method == "bitnet") return integers_of(2);
-  if (method == "aqlm") {  // codebooks x bits of a code, for a group of weights
-    return integers_of(
-        q.whole("num_codebooks", 1, 64) * q.whole("nbits_per_codebook", 1, 64) /
-        (q.whole("in_group_size", 1, 1024) * q.whole_or("out_group_size", 1, 1, 64)));
-  }
+  if (method == "aqlm") return aqlm(q);
   if (method == "quanto" || method == "fp_quant") {
     const char* const key = q.either({"weights", "weights_dtype", "forward_dtype"});
     if (const auto named = format_called(q.text_or(key, ""))) return *named;
@@ -289,12 +299,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
   }
   if (method == "hqq" && q.has("quant_config")) {
     const auto settings = q.object("quant_config");
-    if (settings.has("weight_quant_params")) {
-      storage_format s =
-          integer_groups(settings.object("weight_quant_params"), "nbits", "group_size", true);
-      if (s.group) s.zero_bits = 16;  // HQQ's zero points are 16-bit floats
-      return s;
-    }
+    if (settings.has("weight_quant_params")) return hqq(settings.object("weight_quant_params"));
   }
   if (q.has("qformat_weight")) {  // params.json of Mistral
     if (const auto named = format_called(q.text_or("qformat_weight", ""))) return *named;

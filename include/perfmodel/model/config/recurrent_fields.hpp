@@ -84,7 +84,7 @@ recurrent_shape mamba_of(const config_fields<Json>& own, const char* rank, doubl
   return r;
 }
 
-/// Griffin's recurrent block (RecurrentGemma): a Mamba of state size 1, whose gates are two
+/// Griffin's recurrent block (RecurrentGemma): a Mamba of state size 1. Its gates are two
 /// matrices in blocks of one head: lru_width x (lru_width / heads) each.
 /// Source: De et al. 2024 (arXiv 2402.19427), section 2.4; transformers, modeling_recurrent_gemma.
 /// Test: RecurrentGemma-2B has 2.68e9 parameters, as published.
