@@ -41,12 +41,12 @@ file mlx ', "quantization": {"bits": 4, "group_size": 64}'
 total=$(number "$("$napkin" model "$scratch/mlx.json" --json)" parameters)
 near 'MLX: bits per weight' "$(number "$("$napkin" model "$scratch/mlx.json" --json)" weight_bytes)" \
   "$(awk -v p="$total" 'BEGIN { print p * 4.5 / 8 }')" 4e6
-file aqlm ', "quantization_config": {"quant_method": "aqlm"}'
-refuses 'quant_method is "aqlm"' model "$scratch/aqlm.json"
-refuses 'weight_format' step --model "$scratch/aqlm.json" --accelerator h100_sxm --batch 1 --context 100
-one=$("$napkin" model "$scratch/aqlm.json" --weight_format fp8 --json) || fail 'a given format is no way round'
+file vptq ', "quantization_config": {"quant_method": "vptq"}'
+refuses 'quant_method is "vptq"' model "$scratch/vptq.json"
+refuses 'weight_format' step --model "$scratch/vptq.json" --accelerator h100_sxm --batch 1 --context 100
+one=$("$napkin" model "$scratch/vptq.json" --weight_format fp8 --json) || fail 'a given format is no way round'
 has 'a given format' "$one" '"weight_format":"fp8"'
-"$napkin" step --model "$scratch/aqlm.json" --weight_format fp8 --accelerator h100_sxm --batch 1 --context 100 \
+"$napkin" step --model "$scratch/vptq.json" --weight_format fp8 --accelerator h100_sxm --batch 1 --context 100 \
   --json >/dev/null || fail 'step: a given format is no way round'
 
 # --- draft heads: said, priced as such, and not served ---------------------------------------------------

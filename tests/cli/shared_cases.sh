@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.bash"
 needs_measurements
 [[ -z $sanitized ]] || { echo 'skipped: services take too long under a sanitizer'; exit 77; }
-least=75
+least=76
 shared=$measured/..
 files=$shared/cases/configs
 scratch=$(mktemp -d)
@@ -326,6 +326,12 @@ for pair in 2:938 4:1138 8:1239; do
   serve "$files/Qwen--Qwen3-Next-80B-A3B-Instruct_config.json" h200_sxm sglang 1000 2000 8 --tensor_parallel "${pair%:*}"
   is output_tokens_per_s "${pair#*:}" "$(awk -v r="${pair#*:}" 'BEGIN { print 0.15 * r }')"
 done
+row 67
+# A burst of 64 requests at 8/s: 3500 tokens in, 1500 out.
+get simulate --model llama_3_1_8b --weight_format fp8 --accelerator h200_sxm --engine sglang --input_tokens 3500 \
+  --output_tokens 1500 --requests_per_s 8 --requests 64
+covers itl 13.96e-3
+covers ttft 137e-3
 row 68
 serve llama_3_1_405b mi355x vllm 1024 1024 64 --weight_format fp4
 covers itl 75.6e-3

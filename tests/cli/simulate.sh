@@ -27,6 +27,15 @@ step=$("$napkin" step --model llama_3_8b --accelerator h100_sxm --engine vllm --
 relation 'its ITL is that of an engine step' 'a / b' 1 2e-3 "$(number "$single" itl_s)" "$(number "$step" time_s)"
 near 'all are simulated' "$(number "$single" simulated_requests)" 1 0
 
+# Two images of 280 tokens, and their patches in the encoder, cost what the closed form has for them.
+pictures=(--model gemma_4_26b_a4b --gpu h100_sxm --engine vllm --output_tokens 20 --concurrency 1 --json)
+images=(--input_tokens 1000 --images 2 --image_patches 4000)
+first() { number "$("$napkin" "$@" "${pictures[@]}")" ttft_s; }
+relation 'time of the images' 'a - b' "$(awk -v a="$(first serving "${images[@]}")" \
+  -v b="$(first serving --input_tokens 1560)" 'BEGIN { print a - b }')" 0.05 \
+  "$(first simulate "${images[@]}" --input_cv 0 --requests 1)" \
+  "$(first simulate --input_tokens 1560 --input_cv 0 --requests 1)"
+
 # A closed loop against the closed form, and Little's law: requests in flight = rate x latency.
 run=$(answer --requests 4000 --concurrency 32 --output_cv 0.7)
 relation "Little's law" 'a * b / 32' 1 0.02 "$(number "$run" requests_per_s)" "$(number "$run" e2e_s)"

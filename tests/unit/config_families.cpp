@@ -7,6 +7,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/config/config_reader.hpp>
 #include <perfmodel/model/config/huggingface.hpp>
+#include <perfmodel/model/kv_cache_shape.hpp>
 #include <perfmodel/model/parameters.hpp>
 #include <perfmodel/step/operators.hpp>
 
@@ -174,6 +175,22 @@ TEST_CASE("what layers share, and what a layer has twice", "[models][kv]") {
   CHECK(line("longcat_flash") == 28.0 * 2 * (512 + 64) * 2);  // two attentions in each of 28
   CHECK(line("glm4_9b") == 40.0 * 2 * 2 * 128 * 2);           // two groups
   CHECK(line("step3") == 61.0 * 2 * 256 * 2);                 // one head of 256
+  CHECK(line("starcoder") == 40.0 * 2 * 128 * 2);             // one KV head, by multi_query
+  CHECK(line("falcon_7b") == 32.0 * 2 * 64 * 2);              // one, though it says num_kv_heads 71
+  CHECK(line("codestral_mamba") == 0.0);                      // states alone
+  CHECK(kv_growth_per_token(read(configs["recurrentgemma_2b"]), pm::bf16).value() == 0.0);
+  CHECK(line("decilm_7b") == 80.0 * 2 * 128 * 2);      // 13 layers of 4 heads, 9 of 2, 10 of 1
+  CHECK(line("mistral_large_3") == 61.0 * 576 * 2);    // MLA in a params.json
+  CHECK(line("deepseek_ocr") == 12.0 * 2 * 1280 * 2);  // no MLA, though it names its widths as 0
+  json grouped = configs["falcon_7b"];
+  grouped.update({{"new_decoder_architecture", true},
+                  {"num_attention_heads", 64},
+                  {"hidden_size", 4096},
+                  {"num_kv_heads", 8}});
+  CHECK(kv_bytes_per_token(read(grouped), pm::bf16).value() == 32.0 * 2 * 8 * 64 * 2);
+  // RG-LRU: 18 of 26 layers keep a state in fp32 and three inputs of the convolution in bf16.
+  const auto griffin = mixer<pm::recurrent_shape>(read(configs["recurrentgemma_2b"]));
+  CHECK(griffin.state_bytes().value() == 2560.0 * 4 + 3 * 2560 * 2);
   // A token takes 12 experts out of 512 real and 256 empty ones: 8 compute on average.
   const pm::transformer m = read(configs["longcat_flash"]);
   CHECK(pm::experts_of(m)->top_k == 8.0);
@@ -212,6 +229,28 @@ TEST_CASE("a tower for sound counts as one for images", "[models]") {
   // Whisper large-v3's encoder has 636.8 M, of which 1500 x 1280 are positions.
   const double bridge = 1280.0 * 2048;
   CHECK(read(spoken).encoder->parameters - bridge == Approx(636.8e6 - 1.92e6).epsilon(0.005));
+}
+
+TEST_CASE("classifiers have no head, and Qwen2-VL's tower its own width", "[models]") {
+  json file = {{"model_type", "qwen2"},       {"architectures", {"Qwen2ForCausalLM"}},
+               {"hidden_size", 3584},         {"num_hidden_layers", 28},
+               {"num_attention_heads", 28},   {"num_key_value_heads", 4},
+               {"intermediate_size", 18944},  {"vocab_size", 152064},
+               {"tie_word_embeddings", false}};
+  const double whole = parameters(read(file)).total();
+  file["architectures"] = {"Qwen2ForSequenceClassification"};
+  CHECK(parameters(read(file)).total() == whole - 152064.0 * 3584);
+  // Qwen2-VL-7B's tower has 675.8e6: its hidden_size is the width of the text.
+  file["architectures"] = {"Qwen2VLForConditionalGeneration"};
+  file["vision_config"] = {{"depth", 32},
+                           {"embed_dim", 1280},
+                           {"mlp_ratio", 4},
+                           {"num_heads", 16},
+                           {"hidden_size", 3584},
+                           {"patch_size", 14},
+                           {"spatial_merge_size", 2},
+                           {"temporal_patch_size", 2}};
+  CHECK(read(file).encoder->parameters == Approx(675.8e6).epsilon(0.005));
 }
 
 TEST_CASE("a tower for images, term by term", "[models]") {

@@ -64,6 +64,8 @@ TEST_CASE("layers with a window, by every key that names them", "[models]") {
   CHECK(windowed({{"sliding_window_pattern", 4}}) == 3);
   CHECK(windowed({{"_sliding_window_pattern", 6}}) == 2);
   CHECK(windowed({{"sliding_window_pattern", "LLLG"}}) == 3);
+  CHECK(windowed({{"attention_pattern", "LLG"}}) == 4);
+  CHECK(windowed({{"window_pattern", "SSSL"}}) == 3);  // short and long: L is long here
   CHECK(windowed({{"sliding_window_pattern", {true, true, false}}}) == 4);
   CHECK(windowed({{"interleaved_sliding_window", {nullptr, 1024}}}) == 6);
   CHECK(growing_layers({{"interleaved_sliding_window", 1024}}) == 6);
@@ -127,6 +129,13 @@ TEST_CASE("fields about layers that nothing reads are named", "[models]") {
   CHECK(not_read({{"which_are_odd", {1, 3, 5}}}) == "which_are_odd ");
   CHECK(not_read({{"strength", json(std::vector<double>(12, 0.5))}}) == "strength ");
   CHECK(not_read({{"talker_config", {{"hidden_size", 8}}}}) == "talker_config ");
+  CHECK(not_read({{"order_of_layers", "local first"}}) == "order_of_layers ");
+  CHECK(not_read({{"dense_every_n_layers", 2}}) == "dense_every_n_layers ");
+  CHECK(not_read({{"local_global_ratio", 3}}) == "local_global_ratio ");
+  CHECK(not_read({{"num_odd_experts", 8}, {"num_experts_per_tok", 2}}) == "num_odd_experts ");
+  CHECK(not_read({{"mm_vision_tower", "siglip"}}) == "mm_vision_tower ");
+  CHECK(not_read({{"num_global_heads", 2}}) == "num_global_heads ");
+  CHECK(not_read({{"head_dim", 16}, {"vision_lora", {{"r", 256}}}}) == "vision_lora ");
   const json seen = {{"vision_config", {{"hidden_size", 8}, {"depth", 2}}}};
   CHECK(not_read(seen).empty());
   CHECK(not_read({{"vision_config", {{"architecture", "mobilenet"}}}}) == "vision_config ");
@@ -207,10 +216,92 @@ TEST_CASE("bits per weight of quantisation methods", "[models]") {
   CHECK(groups.linear.format == pm::int4);
   CHECK(groups.attention.format == pm::fp8);
   // A method that is not known is refused, or left to the caller.
-  const json unknown = with(plain, {{"quantization_config", {{"quant_method", "aqlm"}}}});
-  CHECK(refusal_of(unknown).find("quantization_config.quant_method is \"aqlm\"") == 0);
+  const json unknown = with(plain, {{"quantization_config", {{"quant_method", "vptq"}}}});
+  CHECK(refusal_of(unknown).find("quantization_config.quant_method is \"vptq\"") == 0);
   CHECK_FALSE(pm::from_config(unknown, "", static_cast<const json*>(nullptr), true)
                   .unknown_storage.empty());
+}
+
+TEST_CASE("modules with bits of their own count with them, from every key", "[models]") {
+  // A third of each feed-forward (down_proj) in 8 bits, the rest in 4; a group of 128 adds a scale
+  // and a zero point.
+  const double four = 4 + 20 / 128.0, eight = 8 + 24 / 128.0;
+  const json down = {{"bits", 8}, {"group_size", 128}};
+  json by_name = json::object();
+  for (const json& name : names("mlp.down_proj")) by_name[name.get<std::string>()] = down;
+  const json rule = {{"+:.*down_proj.*", down}, {"-:.*self_attn.*", json::object()}};
+  const json base = {{"bits", 4}, {"group_size", 128}};
+  for (const json& q : {with(base, {{"quant_method", "gptq"}, {"dynamic", rule}}),
+                        with(base, {{"quant_method", "auto-round"}, {"extra_config", by_name}})}) {
+    const auto s = stored(q);
+    CHECK(s.linear.bits() == Approx((2 * four + eight) / 3));
+    CHECK(s.linear.format == pm::int4);
+    CHECK(s.attention.bits() == Approx(q.contains("dynamic") ? 16 : four));
+  }
+  // MLX: v_proj is a sixth of attention here; 16-bit scale and bias per 64.
+  json mlx = {{"bits", 4}, {"group_size", 64}, {"lm_head", {{"bits", 8}, {"group_size", 64}}}};
+  for (const json& name : names("self_attn.v_proj"))
+    mlx[name.get<std::string>()] = {{"bits", 6}, {"group_size", 64}};
+  const auto of_mlx = stored(mlx, "quantization");
+  CHECK(of_mlx.attention.bits() == Approx((5 * 4.5 + 6.5) / 6));
+  CHECK(of_mlx.linear.bits() == 4.5);
+  CHECK(of_mlx.of_tables().bits() == Approx((4.5 + 8.5) / 2));
+  const auto quark =
+      stored({{"quant_method", "quark"},
+              {"global_quant_config",
+               {{"weight", {{"dtype", "fp4"}, {"group_size", 32}, {"scale_format", "e8m0"}}}}},
+              {"layer_quant_config", {{"*self_attn*", {{"weight", {{"dtype", "fp8_e4m3"}}}}}}}});
+  CHECK(quark.attention.bits() == 8);
+  CHECK(quark.linear.bits() == 4.25);
+  const auto torchao = stored(
+      {{"quant_method", "torchao"},
+       {"quant_type",
+        {{"default",
+          {{"_type", "FqnToConfig"},
+           {"_data",
+            {{"fqn_to_config",
+              {{"re:.*self_attn.*", nullptr},
+               {"_default",
+                {{"_type", "Int4WeightOnlyConfig"}, {"_data", {{"group_size", 64}}}}}}}}}}}}}});
+  CHECK(torchao.attention.bits() == 16);
+  CHECK(torchao.linear.bits() == 4.5);
+}
+
+TEST_CASE("groups with targets, and a quantised head", "[models]") {
+  const json int4 = {{"num_bits", 4}, {"type", "int"}, {"group_size", 32}};
+  const json fp8 = {{"num_bits", 8}, {"type", "float"}};
+  const auto groups = [](const json& all, const json& ignore) {
+    return stored(
+        {{"quant_method", "compressed-tensors"}, {"config_groups", all}, {"ignore", ignore}});
+  };
+  const auto group = [](const char* target, const json& weights) {
+    return json{{"targets", {target}}, {"weights", weights}};
+  };
+  // What no target names stays in 16 bits; what is ignored too, whatever a target says.
+  const auto some = groups(
+      {{"group_0", group("re:.*down_proj", int4)}, {"group_1", group("re:.*self_attn.*", fp8)}},
+      {"lm_head", "re:.*o_proj"});
+  CHECK(some.linear.bits() == Approx((4.5 + 2 * 16) / 3));
+  CHECK(some.attention.bits() == Approx((2 * 8 + 16) / 3.0));
+  CHECK(some.of_tables().bits() == 16);
+  const auto rest =
+      groups({{"group_0", group("Linear", fp8)}, {"group_1", group("re:.*(up|down)_proj", int4)}},
+             {"lm_head"});
+  CHECK(rest.linear.bits() == Approx((8 + 2 * 4.5) / 3));
+  CHECK(rest.attention.bits() == 8);
+  // An untied head among Linear: 8 bits, beside an embedding in 16.
+  CHECK(groups({{"group_0", group("Linear", fp8)}}, json::array()).of_tables().bits() == 12);
+  CHECK(stored({{"quant_method", "gptq"}, {"bits", 8}, {"lm_head", true}}).of_tables().bits() ==
+        12);
+  // HQQ's zero points are 16-bit floats; AQLM's codes 16 bits per 8 weights.
+  CHECK(stored({{"quant_method", "hqq"},
+                {"quant_config", {{"weight_quant_params", {{"nbits", 4}, {"group_size", 64}}}}}})
+            .linear.bits() == 4.5);
+  CHECK(stored({{"quant_method", "aqlm"},
+                {"num_codebooks", 1},
+                {"nbits_per_codebook", 16},
+                {"in_group_size", 8}})
+            .linear.bits() == 2);
 }
 
 TEST_CASE("draft heads are told apart, and counted by hand", "[models]") {
@@ -251,6 +342,14 @@ TEST_CASE("files of what is no decoder are refused as that", "[models][errors]")
   for (const char* type : {"llada", "dream", "sdar"})
     CHECK(refusal({{"model_type", type}}).find("diffusion") != std::string::npos);
   CHECK(refusal({{"_class_name", "UNet2DConditionModel"}}).find("diffusion") != std::string::npos);
+  for (const char* type : {"clip", "siglip"}) {  // a text_config is no decoder's
+    CHECK(refusal({{"model_type", type}, {"text_config", plain}}).find("encoder-only") !=
+          std::string::npos);
+  }
+  CHECK(refusal({{"is_encoder_decoder", true}, {"text_config", plain}})
+            .find("is_encoder_decoder is true") == 0);
+  CHECK(refusal({{"text_model_id", "llama"}}).find("text_model_id is \"llama\"") == 0);
+  CHECK(refusal({{"model_type", "mlp_speculator"}}).find("drafter heads") != std::string::npos);
   CHECK(refusal({{"medusa_num_heads", 5}}).find("medusa_num_heads is 5") == 0);
   CHECK(refusal({{"architectures", {"ModernBertDecoderForCausalLM"}}}) == "nothing refused");
 }

@@ -102,8 +102,10 @@ TEST_CASE("parts that a checkpoint leaves out keep their format", "[models]") {
        {"quantized_layers",
         {{"model.layers.0.mlp.experts", {{"quant_algo", "W4A16_NVFP4"}, {"group_size", 16}}},
          {"model.layers.0.self_attn.o_proj", {{"quant_algo", "FP8"}}}}}});
-  CHECK(mixed.stored.experts.bits() == 4.5);
+  // One of 12 layers; o_proj is 4,096 of a layer's 12,288 weights of attention.
+  CHECK(std::abs(mixed.stored.experts.bits() - (4.5 + 11 * 16) / 12) < 1e-12);
   CHECK(mixed.stored.attention.format == pm::fp8);
+  CHECK(std::abs(mixed.stored.attention.bits() - (8.0 + 35 * 16) / 36) < 1e-12);
   CHECK(mixed.stored.linear.bits() == 16.0);
   CHECK_FALSE(mixed.kv);
 }
@@ -118,6 +120,15 @@ TEST_CASE("the cache's scheme, and a quantisation in a file of its own", "[model
   const auto both = pm::from_config(routed, "x", &beside);
   CHECK(both.stored.experts.bits() == 4.5);
   CHECK(both.kv->format == pm::fp8);
+  const json group = {{"weight", {{"dtype", "fp8_e4m3"}}}};
+  const json quark = {{"quant_method", "quark"}, {"global_quant_config", group}};
+  CHECK_FALSE(quantised(quark).kv);
+  CHECK(quantised(with(quark, "export", {{"kv_cache_group", {"*k_proj", "*v_proj"}}})).kv->format ==
+        pm::fp8);
+  CHECK(quantised({{"quant_method", "fp8"}, {"kv_cache_scheme", "static"}}).kv->format == pm::fp8);
+  // Names of other wrappers: 12 of 12 layers.
+  CHECK(quantised({{"quant_method", "fp8"}, {"ignore", {"thinker.model.layers.*.self_attn*"}}})
+            .stored.attention.bits() == 16.0);
   json typed = routed;
   typed["expert_dtype"] = "fp4";
   CHECK(pm::from_config(typed).stored.experts.bits() == 4.25);

@@ -422,8 +422,8 @@ TEST_CASE("how the weights are stored") {
   const auto refused = [](const json& q) { return with(llama_text, "quantization_config", q); };
   CHECK_REFUSED(refused("fp8"), "quantization_config is \"fp8\"");
   CHECK_REFUSED(refused({{"scales", 4}}), "quantization_config.quant_method is missing");
-  CHECK_REFUSED(refused({{"quant_method", "aqlm"}}),
-                "quantization_config.quant_method is \"aqlm\"");
+  CHECK_REFUSED(refused({{"quant_method", "vptq"}}),
+                "quantization_config.quant_method is \"vptq\"");
   CHECK_REFUSED(refused({{"quant_method", "mxfp4"}}), "quant_method is \"mxfp4\"");
   CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"group_size", 128}}), "bits is missing");
   CHECK_REFUSED(refused({{"quant_method", "gptq"}, {"bits", 5}}), "bits is 5");

@@ -88,10 +88,13 @@ std::string hints_of(const std::string& title, const json& content,
   }
   if (holds("embed") || holds("rerank"))
     s += "; an embedding model by its name: its checkpoint may have no LM head";
+  if (!config.known_family && !content.contains("tie_word_embeddings") &&
+      !config.model.tied_embeddings && !content.contains("text_config"))
+    s += "; tie_word_embeddings is not stated: the head counted as a table of its own";
+  if (pm::detail::has_no_head(config.architecture)) s += "; no LM head, by its architecture";
   const bool one_layer = config.model.layers.count == 1.0 && config.model.hidden >= 2048.0;
   if (config.draft[0] == '\0' && one_layer)
     s += "; one layer: if this is an EAGLE draft head, its tables are its target's";
-  (void)content;
   return s;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 
+#include "deployments.hpp"
 #include "service_keys.hpp"
 #include "simulation.hpp"
 
@@ -334,9 +335,10 @@ simulated_load load_of_file(const trace_file_options& options, const std::string
 
 /// The replay of a trace. Throws inconsistent for keys of generated requests.
 simulated_load replayed_load_of(const inputs<double>& in) {
-  for (const char* name : {"input_tokens", "output_tokens", "input_cv", "output_cv", "prefix_hit",
-                           "shared_tokens", "shared_prefixes", "turns", "new_tokens",
-                           "think_time_s", "arrivals_per_burst", "all_at_once", "workload"}) {
+  for (const char* name :
+       {"input_tokens", "output_tokens", "input_cv", "output_cv", "prefix_hit", "shared_tokens",
+        "shared_prefixes", "turns", "new_tokens", "think_time_s", "arrivals_per_burst",
+        "all_at_once", "workload", "images", "image_tokens", "image_patches"}) {
     if (in.given(name))
       detail::contradiction(cat(name, " is of generated requests, and trace is given; give one"));
   }
@@ -377,7 +379,8 @@ simulated_load generated_load_of(inputs<double>& in) {
   w.requests = in.has("requests") ? static_cast<std::int64_t>(in.plain("requests")) : 1000;
   simulated_load l;
   l.description = requests_text(static_cast<double>(w.requests));
-  w.input = pm::length_distribution::lognormal(in.plain("input_tokens"), in.plain("input_cv"));
+  w.input = pm::length_distribution::lognormal(prompt_tokens(in), in.plain("input_cv"));
+  if (in.plain("images") > 0.0) l.description += cat(" with ", in.plain("images"), " images each");
   w.output = pm::length_distribution::lognormal(in.plain("output_tokens"), in.plain("output_cv"));
   w.arrivals = arrivals_of_simulation(in, l);
   w.sessions = sessions_of(in);
@@ -406,6 +409,7 @@ std::vector<key> simulation_keys() {
   };
   append(replica_keys("replicas behind the router"));
   append(arrival_keys());
+  append(image_keys());
   append(storage_keys());
   append(reservation_keys());
   append(engine_option_keys());

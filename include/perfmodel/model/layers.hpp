@@ -186,7 +186,8 @@ class basic_layer_list {
       }
     }
     if (list.full()) {
-      detail::out_of_range(what, static_cast<double>(List::capacity) + 1.0, "as many as fit");
+      detail::out_of_range(what, static_cast<double>(List::capacity) + 1.0,
+                           "at most 8 kinds of mixer and 16 of feed-forward");
     }
     list.push_back({times, shape});
   }

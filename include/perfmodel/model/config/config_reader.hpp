@@ -32,7 +32,7 @@ template <class Json>
 double image_experts(const config_view<Json>& c, const layer_list& layers) {
   const char* const count = expert_count_key(c.own);
   const char* const width = "moe_intermediate_size";
-  if (!c.own.has_list(count) || !c.own.has_list(width)) return 0;
+  if (!c.own.has_list(count) || c.own.list(count).size() < 2 || !c.own.has_list(width)) return 0;
   double routed = 0;
   for (const auto& kind : layers.feed_forwards) {
     if (std::holds_alternative<expert_shape>(kind.shape)) routed += kind.layers;
@@ -60,6 +60,10 @@ transformer read_model(config_view<Json> c, ordered_layers& ordered) {
                    c.preset.context, 1, 1e10);
   if (c.family.extra_positions && m.max_context)
     m.positions = *m.max_context + *c.family.extra_positions;
+  // Tables of n-grams with `ratio` times the vocabulary in all (LongCat-Flash-Lite, arXiv
+  // 2601.21204: 31.4e9 of its 68.5e9 parameters).
+  if (const char* const ratio = "ngram_vocab_size_ratio"; own.has(ratio))
+    m.positions = m.positions.value_or(0.0) + m.vocabulary * own.whole(ratio, 1, 10000);
   m.tied_embeddings = own.has("tied_embeddings")
                           ? own.flag_or("tied_embeddings", false)
                           : (own.has("tie_word_embeddings") ? own : c.root)
@@ -68,6 +72,7 @@ transformer read_model(config_view<Json> c, ordered_layers& ordered) {
   m.norm_bias = c.family.norm_bias;
   m.head_bias = c.family.head_bias || own.flag_or("lm_head_bias", false);
   ordered.hidden = m.hidden;
+  ordered.tied = m.tied_embeddings;
   ordered.sibling_experts = own.flag_or("enable_moe_block", false) ||
                             own.flag_or("residual_moe", false) ||
                             own.flag_or("parallel_attn_mlp_res", false);

@@ -80,7 +80,9 @@ double mllama_parameters(const config_fields<Json>& v, const encoder_widths& w, 
 template <class Json>
 double vision_parameters(const config_fields<Json>& v, double text_hidden, bool pixtral) {
   const auto number = [&](std::initializer_list<const char*> keys, double unsaid) {
-    return v.whole_or(v.either(keys), unsaid, 0, 1e8);
+    const char* const key = v.either(keys);  // DeepSeek-OCR's width is an object of two towers
+    if (v.has(key) && v.all().at(key).is_object()) return unsaid;
+    return v.whole_or(key, unsaid, 0, 1e8);
   };
   const std::string type =
       v.has("model_type") && v.at("model_type").is_string() ? v.text_or("model_type", "") : "";
@@ -88,7 +90,8 @@ double vision_parameters(const config_fields<Json>& v, double text_hidden, bool 
   encoder_widths w;
   w.layers =
       number({"depth", "num_hidden_layers", "vt_num_hidden_layers", "num_layers", "layers"}, 0);
-  w.hidden = number({"hidden_size", "vt_hidden_size", "width", "embed_dim"}, 0);
+  // Qwen2-VL's hidden_size is the width of the text that the tower leads to.
+  w.hidden = number({"embed_dim", "hidden_size", "vt_hidden_size", "width"}, 0);
   const char* const feed = v.either({"intermediate_size", "vt_intermediate_size"});
   const bool ratio = !v.has(feed) && v.has("mlp_ratio") && v.at("mlp_ratio").is_number();
   w.intermediate = ratio ? math::floor(v.positive("mlp_ratio", 100.0) * w.hidden)

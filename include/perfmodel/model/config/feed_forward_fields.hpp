@@ -98,19 +98,21 @@ class expert_rule {
 template <class Json>
 bool is_gated(const config_view<Json>& c) {
   const std::string act = c.own.text_or(c.own.either({"mlp_hidden_act", "hidden_act"}), "");
+  if (c.family.type == std::string_view("bitnet")) return true;  // relu2 of a gate
   return c.family.gated && act != "relu2" && act != "xielu" && act != "relu";
 }
 
 template <class Json>
 const char* expert_count_key(const config_fields<Json>& own) {
   return own.either({"num_local_experts", "num_experts", "n_routed_experts", "moe_num_experts",
-                     "moe_num_primary_experts"});
+                     "moe_num_primary_experts", "n_experts", "num_routed_experts"});
 }
 
 /// Text experts in a file that lists experts for text and for images, text first (Ernie 4.5 VL).
 template <class Json>
 double text_entry(const config_fields<Json>& own, const char* key) {
-  if (own.list(key).size() != 2) own.refuse(key, "a number, or two of them: for text, for images");
+  const std::size_t n = own.list(key).size();
+  if (n != 1 && n != 2) own.refuse(key, "a number, or two of them: for text, for images");
   return own.whole_entry(key, 0, 1, most_width);
 }
 
@@ -201,16 +203,18 @@ expert_shape experts_of(const config_view<Json>& c) {
   const config_fields<Json>& own = c.own;
   expert_shape e;
   e.experts = expert_count(c);
-  e.top_k = same_for_all(c,
-                         own.either({"num_experts_per_tok", "num_experts_per_token",
-                                     "experts_per_token", "top_k_experts", "moe_top_k", "moe_topk",
-                                     "moe_k", "moe_num_active_primary_experts"}),
-                         1, e.experts);
+  e.top_k =
+      same_for_all(c,
+                   own.either({"num_experts_per_tok", "num_experts_per_token", "experts_per_token",
+                               "top_k_experts", "moe_top_k", "moe_topk", "moe_k",
+                               "moe_num_active_primary_experts", "num_selected_experts",
+                               "num_activated_experts", "n_activated_experts"}),
+                   1, e.experts);
   const char* const width =
       own.either({"moe_intermediate_size", "expert_ffn_hidden_size", "moe_ffn_hidden_size",
                   "expert_hidden_dim", "intermediate_size", "ffn_hidden_size", "hidden_dim"});
-  e.intermediate = own.has_list(expert_count_key(own)) ? text_entry(own, width)
-                                                       : same_for_all(c, width, 1, most_width);
+  const bool by_medium = own.has_list(expert_count_key(own)) && own.has_list(width);
+  e.intermediate = by_medium ? text_entry(own, width) : same_for_all(c, width, 1, most_width);
   // Some of LongCat's experts do nothing: top_k counts the active ones, on average.
   if (const double idle = own.whole_or("zero_expert_num", 0, 0, most_width); idle > 0)
     e.top_k *= e.experts / (e.experts + idle);
@@ -264,7 +268,7 @@ layer_shape block_of(const config_view<Json>& c, std::size_t layer) {
   layer_shape out;
   if (!attention.flag_or("no_op", false)) {
     attention_shape a;
-    a.query_heads = heads_of(c.own, "num_attention_heads", {});
+    a.query_heads = heads_of(c, c.own, "num_attention_heads", {}, layer);
     a.kv_heads = a.query_heads / attention.whole("n_heads_in_group", 1, a.query_heads);
     if (a.kv_heads != math::floor(a.kv_heads))
       attention.refuse("n_heads_in_group",

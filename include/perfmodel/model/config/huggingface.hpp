@@ -88,6 +88,7 @@ model_config from_config(const Json& json, std::string_view name = {},
                                                             : detail::shape_defaults{}},
                            ordered);
     detail::become_draft(out.model, draft, own);
+    if (detail::has_no_head(out.architecture)) out.model.tied_embeddings = ordered.tied = true;
   } catch (const error& e) {  // also of a model that cannot be, though each field can
     if (out.known_family) throw error(error_code::invalid_config, e.what());
     throw error(error_code::unknown_architecture,

@@ -80,8 +80,9 @@ inline constexpr const char* name_lists[] = {
     "layer_type_list",   "attention_layers", "attn_types"};
 /// Lists of the layers with full attention, counted from 0.
 inline constexpr const char* full_layer_lists[] = {
-    "attn_layer_indices", "attn_layer_idx",   "full_attn_idxs",        "full_attention_idx",
-    "global_attn_idx",    "full_attn_layers", "full_attention_layers", "global_attention_layers"};
+    "attn_layer_indices",    "attn_layer_idx",          "full_attn_idxs",
+    "full_attention_idx",    "global_attn_idx",         "full_attn_layers",
+    "full_attention_layers", "global_attention_layers", "attention_layer_ids"};
 /// Lists of the layers with a window, counted from 0.
 inline constexpr const char* window_layer_lists[] = {
     "sliding_window_layers", "swa_layers", "local_attention_layers", "sliding_attention_layers"};
@@ -97,8 +98,10 @@ inline constexpr period_name full_layer_periods[] = {{"full_attention_interval",
                                                      {"global_attention_every_n_layers", false}};
 /// Patterns of windows: a period, letters, or a list of which a window is 1, true, or its size.
 inline constexpr const char* window_patterns[] = {
-    "sliding_window_pattern", "_sliding_window_pattern", "sliding_window_layout",
-    "interleaved_sliding_window", "hybrid_layer_pattern"};
+    "sliding_window_pattern", "_sliding_window_pattern",
+    "sliding_window_layout",  "interleaved_sliding_window",
+    "hybrid_layer_pattern",   "attention_pattern",
+    "window_pattern"};
 
 /// Fields about layers that the reader knows; where one decides, the others are not needed.
 inline bool names_roles(std::string_view key) {
@@ -166,9 +169,13 @@ void mark_window_pattern(layer_roles& roles, const config_fields<Json>& own, con
   const char* const allowed =
       "a period, the letters L and G, or a list with an entry for each layer of a period";
   if (pattern.is_string()) {
-    for (const char letter : pattern.template get<std::string>()) {
-      const bool local = std::string_view("LlSsWw").find(letter) != std::string_view::npos;
-      const bool global = std::string_view("GgFf").find(letter) != std::string_view::npos;
+    const std::string letters = pattern.template get<std::string>();
+    const bool has_short = letters.find_first_of("Ss") != std::string::npos;  // then L is long
+    for (const char letter : letters) {
+      const std::string_view locals = has_short ? "SsWw" : "LlWw";
+      const bool local = locals.find(letter) != std::string_view::npos;
+      const bool global =
+          !local && std::string_view("GgFfLl").find(letter) != std::string_view::npos;
       if (!local && !global) own.refuse(key, allowed);
       windowed.push_back(local);
     }

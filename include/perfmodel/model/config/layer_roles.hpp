@@ -86,6 +86,13 @@ inline void mark_between(layer_roles& roles, double period, double offset, mixer
   }
 }
 
+/// All attention has the window (RecurrentGemma, PLaMo 2 without layers of full attention).
+inline void all_full_to_window(layer_roles& roles) {
+  for (layer_role& r : roles) {
+    if (r.mixer == mixer_role::full) r.mixer = mixer_role::window;
+  }
+}
+
 /// Layers with a window of a file that lists none: by a pattern, whatever the family, else by the
 /// family's rule.
 template <class Json>
@@ -241,6 +248,7 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
   } else if (names != nullptr || !others.empty()) {
     const char* const key = names != nullptr ? names : others.c_str();
     roles = listed_roles(own, key, roles.size());
+    if (own.has("lru_width") && window_size(own, family)) all_full_to_window(roles);
     check_windows(own, family, roles);
   } else if (own.has("attn_type_list")) {  // MiniMax-Text-01
     mark(roles, own, "attn_type_list", 0, mixer_role::recurrent);
@@ -265,6 +273,7 @@ layer_roles roles_of(const config_fields<Json>& own, const model_family& family,
   } else if (own.has("mamba_step") && own.flag_or("mamba_enabled", true)) {  // PLaMo 2
     const double n = period("mamba_step");
     mark_between(roles, n, math::floor(n / 2), mixer_role::recurrent);
+    if (own.has_list("full_attention_idx") && window_size(own, family)) all_full_to_window(roles);
   } else if (!roles_by_dimensions(roles, own, family)) {
     windows_by_rule(roles, own, family);
   }

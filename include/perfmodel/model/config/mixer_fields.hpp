@@ -5,10 +5,14 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Number of heads of a projection.
+/// Number of heads of a projection; a list has one a layer (DeciLM).
 template <class Json>
-double heads_of(const config_fields<Json>& f, const char* key,
-                const std::optional<double>& preset) {
+double heads_of(const config_view<Json>& c, const config_fields<Json>& f, const char* key,
+                const std::optional<double>& preset, std::size_t layer) {
+  if (f.has_list(key)) {
+    f.list_for(key, static_cast<std::size_t>(c.layers));
+    return f.whole_entry(key, layer, 1, most_width);
+  }
   return preset ? f.whole_or(key, *preset, 1, most_width) : f.whole(key, 1, most_width);
 }
 
@@ -49,7 +53,8 @@ std::optional<attention_indexer> indexer_of(const config_view<Json>& c, std::siz
 /// Fields of full layers and of those with a window may have other names: MiMo-V2's swa_..., Gemma
 /// 4's global_..., Step-3.5's attention_other_setting.
 template <class Json>
-void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a) {
+void head_widths(const config_view<Json>& c, mixer_role role, std::size_t layer,
+                 attention_shape& a) {
   const config_fields<Json>& own = c.own;
   const bool windowed = role == mixer_role::window;
   const bool has_window_setting = windowed && own.has("attention_other_setting");
@@ -60,15 +65,25 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
   const char* const heads =
       f.either({name("num_attention_heads", "swa_num_attention_heads", windowed),
                 "num_attention_heads", "n_heads", "n_head", "num_heads"});
-  a.query_heads = heads_of(f, heads, c.preset.heads);
-  const char* kv =
-      f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
-                "num_key_value_heads", "num_attention_groups", "n_kv_heads", "kv_n_heads"});
+  a.query_heads = heads_of(c, f, heads, c.preset.heads, layer);
+  f.mark_read("num_heads");  // repeats another
+  const char* kv = f.either({name("num_key_value_heads", "swa_num_key_value_heads", windowed),
+                             "num_key_value_heads", "num_attention_groups", "n_kv_heads",
+                             "kv_n_heads", "num_kv_heads", "num_key_value_heads_per_layer"});
   if (f.flag_or("multi_query_attention", false)) kv = "multi_query_group_num";  // GLM-4
   if (!windowed && f.has("num_global_key_value_heads")) kv = "num_global_key_value_heads";
   // Null is "no groups".
-  const double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
-  a.kv_heads = f.whole_or(kv, unsaid, 1, a.query_heads);
+  double unsaid = f.names(kv) ? a.query_heads : c.family.kv_heads.value_or(a.query_heads);
+  if (f.has("multi_query")) {  // Falcon's older decoder ignores num_kv_heads
+    const bool groups = f.flag_or("new_decoder_architecture", false);
+    const bool one = f.flag_or("multi_query", false) && !groups;
+    unsaid = one ? 1 : a.query_heads;
+    if (one) kv = "multi_query_heads";
+    f.mark_read("num_kv_heads");
+  }
+  a.kv_heads = f.has(kv) ? heads_of(c, f, kv, {}, layer) : unsaid;
+  if (a.kv_heads > a.query_heads)
+    f.refuse(kv, "a whole number, 1 to " + number_text(a.query_heads));
   if (math::floor(a.query_heads / a.kv_heads) * a.kv_heads != a.query_heads) {
     f.refuse(kv, "a divisor of " + std::string(heads) + ", which is " + number_text(a.query_heads));
   }
@@ -81,9 +96,9 @@ void head_widths(const config_view<Json>& c, mixer_role role, attention_shape& a
     f.refuse(heads, "a divisor of hidden_size, which is " + number_text(c.hidden));
   }
   const char* const value = name("v_head_dim", "swa_v_head_dim", windowed);
-  if (f.has(value)) {
-    const double v = f.whole(value, 1, most_width);
-    if (v != a.head_dim) a.value_dim = v;
+  if (f.has(value)) {  // 0 in DeepSeek-OCR, which has no MLA
+    const double v = f.whole(value, 0, most_width);
+    if (v >= 1 && v != a.head_dim) a.value_dim = v;
   }
   a.query_rank = f.whole_or("share_q_dim", std::optional<double>(), 1, most_width);
 }
@@ -110,7 +125,7 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   const config_fields<Json>& own = c.own;
   const model_family& family = c.family;
   attention_shape a;
-  head_widths(c, role, a);
+  head_widths(c, role, layer, a);
   if (role == mixer_role::chunk) {
     a.window = own.whole("attention_chunk_size", 1, 1e10);
     a.chunked = true;
@@ -147,8 +162,9 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
 template <class Json>
 latent_attention_shape latent_attention_of(const config_view<Json>& c, std::size_t layer) {
   const config_fields<Json>& own = c.own;
+  for (const char* unused : {"num_key_value_heads", "n_kv_heads"}) own.mark_read(unused);
   latent_attention_shape a;
-  a.query_heads = own.whole("num_attention_heads", 1, most_width);
+  a.query_heads = own.whole(own.either({"num_attention_heads", "n_heads"}), 1, most_width);
   a.kv_rank = own.whole("kv_lora_rank", 1, most_width);
   a.rope_dim = own.whole("qk_rope_head_dim", 1, most_width);
   a.head_dim = own.whole("qk_nope_head_dim", 1, most_width) + a.rope_dim;
@@ -171,6 +187,7 @@ compressed_attention_shape compressed_attention_of(const config_view<Json>& c, s
   const config_fields<Json>& own = c.own;
   if (static_cast<double>(own.list("compress_ratios").size()) < c.layers)
     own.list_for("compress_ratios", static_cast<std::size_t>(c.layers));
+  own.mark_read("num_key_value_heads");
   compressed_attention_shape a;
   a.query_heads = own.whole("num_attention_heads", 1, most_width);
   a.head_dim = own.whole("head_dim", 1, most_width);

@@ -62,6 +62,21 @@ void refuse_other_kinds(const config_fields<Json>& root) {
                 "decoders: encoder-only models (BERT and its kind) have no KV cache and "
                 "generate no tokens");
   }
+  if (is({"clip", "siglip", "siglip2", "blip", "chinese_clip", "align", "clap"}) &&
+      !holds(k.architecture, "causallm"))
+    root.refuse(k.key,
+                "decoders: encoder-only models (CLIP and its kind) have no KV cache and "
+                "generate no tokens");
+  if (root.flag_or("is_encoder_decoder", false))
+    root.refuse("is_encoder_decoder", "false: models with an encoder of text are not modelled");
+  if (root.has("text_model_id") && !root.has("text_config"))
+    root.refuse("text_model_id",
+                "null, or a text_config too: give the file of that model, which "
+                "has the layers of the text");
+  if (is({"mlp_speculator"}) || either({"mlpspeculator", "hydra"}))
+    root.refuse(k.key,
+                "a model: its heads depend on their target; give the target as the model, "
+                "and drafter heads");
   if (is({"t5", "mt5", "umt5", "bart", "mbart", "pegasus", "marian", "m2m_100", "whisper"}) ||
       either({"t5encoder"})) {
     root.refuse(k.key, "decoders: models with an encoder of text are not modelled");
@@ -73,6 +88,17 @@ void refuse_other_kinds(const config_fields<Json>& root) {
   }
   if (is({"zamba", "zamba2"}) && !root.has("num_mem_blocks"))
     root.refuse("model_type", "families without blocks that layers share");
+}
+
+/// True for classifiers, reward models and bare models, which have no LM head.
+inline bool has_no_head(const std::string& architecture) {
+  const std::string name = lower_case(architecture);
+  if (holds(name, "forsequenceclassification") || holds(name, "rewardmodel")) return true;
+  for (const char* bare : {"llamamodel", "mistralmodel", "qwen2model", "qwen3model", "gemma3model",
+                           "gemma2model", "gemma3textmodel"}) {
+    if (name == bare) return true;
+  }
+  return false;
 }
 
 enum class draft_kind { none, eagle, eagle3, mtp, dflash };

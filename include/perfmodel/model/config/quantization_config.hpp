@@ -35,30 +35,6 @@ std::vector<std::string> patterns_of(const config_fields<Json>& q, const char* k
   return out;
 }
 
-/// MIXED_PRECISION: a list of the quantised modules, each with its recipe.
-template <class Json>
-weight_storage mixed_precision(const config_fields<Json>& q, number_format wide) {
-  if (!q.has("quantized_layers")) q.refuse("quantized_layers", "an object of modules");
-  const config_fields<Json> modules = q.object("quantized_layers");
-  weight_storage stored(wide, wide);
-  for (const auto& item : q.at("quantized_layers").items()) {
-    const std::string name = item.key();
-    const config_fields<Json> recipe(item.value(), modules.field(name.c_str()));
-    const auto holds = [&](const char* part) { return name.find(part) != std::string::npos; };
-    const storage_format format = modelopt(recipe, "quant_algo");
-    if (holds("shared_expert")) {
-      stored.linear = format;
-    } else if (holds("experts")) {
-      stored.experts = format;
-    } else if (holds("mlp")) {
-      stored.linear = format;
-    } else if (holds("attn") || holds("mixer")) {
-      stored.attention = format;
-    }
-  }
-  return stored;
-}
-
 }  // namespace detail
 
 /// Storage of a checkpoint: its weights, and its KV cache where it has a scheme for that.
@@ -69,62 +45,116 @@ struct checkpoint_storage {
 
 namespace detail {
 
-/// The modules that a quantisation section leaves in 16 bits. Lists of names stand under many keys
-/// (ignore, exclude_modules, ignored_layers, modules_to_not_convert ...): any list of texts counts
-/// under a name with ignore, exclude, skip or not_. GPTQModel's `dynamic` has "-:expression";
-/// auto-round's extra_config, quark's layer_quant_config and MLX name modules of their own.
+/// What a file says of one module: null, false or 16 bits leave it out; an object has settings of
+/// the method's kind (bits and group_size, a recipe's name, quark's weight).
 template <class Json>
-module_patterns left_out_modules(const config_fields<Json>& q) {
-  module_patterns out;
-  const auto own_settings = [&](const std::string& name, const Json& settings) {
-    const bool off =
-        settings.is_null() || settings == false ||
-        (settings.is_object() && settings.contains("bits") && settings["bits"].is_number() &&
-         settings["bits"].template get<double>() >= 16);
-    if (off) out.add(name);
+void read_module(const config_fields<Json>& q, const std::string& method, const std::string& name,
+                 const Json& settings, module_formats& out) {
+  if (settings.is_null() || settings == false) return out.left_out.add(name);
+  if (!settings.is_object() || settings.empty()) return;
+  const config_fields<Json> s(settings, q.field(name.c_str()));
+  if (s.has("quant_algo")) return out.add(name, modelopt(s, "quant_algo"));
+  if (method == "quark" && s.has("weight")) return out.add(name, quark(s));
+  if (s.has("_type")) {
+    if (const auto named = torchao_named(s.all())) out.add(name, *named);
+    return;
+  }
+  if (!s.has("bits") || !s.at("bits").is_number()) return;
+  if (s.at("bits").template get<double>() >= 16) return out.left_out.add(name);
+  const auto group = [&](double unsaid) {
+    if (s.has("group_size")) return s.whole("group_size", -1, 65536);
+    return q.has("group_size") ? q.whole("group_size", -1, 65536) : unsaid;
   };
+  storage_format format = integers_of(s.whole("bits", 2, 8));
+  if (const double size = group(method == "mlx" ? 64 : -1); size >= 1) {
+    format.group = size;
+    format.scale_bits = 16;
+    format.zero_bits = method == "mlx" ? 16 : s.whole("bits", 2, 8);
+  }
+  out.add(name, format);
+}
+
+/// The modules that a quantisation section leaves in 16 bits, and those with formats of their own.
+/// Lists of names stand under many keys (ignore, exclude_modules, ignored_layers,
+/// modules_to_not_convert ...): any list of texts counts under a name with ignore, exclude, skip or
+/// not_. GPTQModel's `dynamic` has "-:expression" and "+:expression"; compressed-tensors has groups
+/// with targets; auto-round's extra_config, quark's layer_quant_config, modelopt's
+/// quantized_layers, torchao's fqn_to_config and MLX name modules of their own.
+template <class Json>
+module_formats modules_of(const config_fields<Json>& q, const std::string& method) {
+  module_formats out;
   for (const auto& item : q.all().items()) {
     const std::string key = lower_case(item.key());
     const Json& value = item.value();
     const bool named =
         holds(key, "ignore") || holds(key, "exclude") || holds(key, "skip") || holds(key, "not_");
     if (value.is_array() && named) {
-      for (const std::string& p : patterns_of(q, item.key().c_str())) out.add(p);
+      for (const std::string& p : patterns_of(q, item.key().c_str())) out.left_out.add(p);
     } else if (key == "dynamic" && value.is_object()) {
       for (const auto& rule : value.items()) {
-        if (rule.key().starts_with("-:")) out.add("re:" + rule.key().substr(2));
+        const bool off = rule.key().starts_with("-:");
+        const std::string at = rule.key().substr(off || rule.key().starts_with("+:") ? 2 : 0);
+        read_module(q, method, "re:" + at, off ? Json() : rule.value(), out);
       }
-    } else if ((key == "extra_config" || key == "layer_quant_config") && value.is_object()) {
-      for (const auto& rule : value.items()) own_settings(rule.key(), rule.value());
-    } else if (holds(key, ".")) {
-      own_settings(item.key(), value);
+    } else if ((key == "extra_config" || key == "layer_quant_config" ||
+                key == "quantized_layers") &&
+               value.is_object()) {
+      for (const auto& rule : value.items()) read_module(q, method, rule.key(), rule.value(), out);
+    } else if (holds(key, ".") || key == "lm_head") {
+      std::string name = item.key();  // MLX's switch_mlp are the experts
+      if (const std::size_t at = name.find("switch_mlp."); at != std::string::npos)
+        name.replace(at, 11, "experts.");
+      const bool no_rule = value == true || (key == "lm_head" && value == false);
+      if (!no_rule) read_module(q, method, name, value, out);
+    }
+  }
+  if (method == "torchao") {
+    const Json named = torchao_modules(q.all());
+    for (const auto& rule : named.items()) {
+      if (rule.key() != "_default") read_module(q, method, rule.key(), rule.value(), out);
     }
   }
   return out;
 }
 
-/// Further groups of compressed-tensors, each for the modules that its targets name.
+/// True for a target that is a class of modules (Linear), and no name of one.
+inline bool is_class_name(const std::string& target) {
+  return !target.empty() && target[0] >= 'A' && target[0] <= 'Z';
+}
+
+/// Groups of compressed-tensors, each for the modules that its targets name. Where no group is for
+/// a class of modules, those that no group names stay in 16 bits.
 template <class Json>
-void read_target_groups(const config_fields<Json>& q, const ordered_layers& layers,
-                        weight_storage& w) {
+void read_target_groups(const config_fields<Json>& q, weight_storage& w, module_formats& modules) {
   if (!q.has("config_groups")) return;
   const auto groups = q.object("config_groups");
-  if (groups.all().size() < 2) return;
+  std::optional<storage_format> of_class;
   for (const auto& item : groups.all().items()) {
     const auto group = groups.object(item.key().c_str());
-    if (!group.has_list("targets") || !group.has("weights")) continue;
-    module_patterns targets;
-    bool everything = false;
-    for (const std::string& t : patterns_of(group, "targets")) {
-      everything = everything || t == "Linear";
-      targets.add(t);
-    }
+    if (!group.has_list("targets") || !group.has("weights")) return;
     const storage_format format = compressed_group(group);
-    const exception_count named(targets, layers);
-    if (everything || named.attention.share() > 0.5) w.attention = format;
-    if (everything || named.linear.share() > 0.5) w.linear = format;
-    if (everything || named.experts.share() > 0.5) w.experts = format;
+    for (const std::string& t : patterns_of(group, "targets")) {
+      if (is_class_name(t)) {
+        of_class = format;
+      } else {
+        modules.add(t, format);
+      }
+    }
   }
+  w = weight_storage(of_class.value_or(w.others), w.others);
+}
+
+/// True where a file quantises its head: said, or Linear is quantised and the head not left out.
+template <class Json>
+bool quantises_head(const config_fields<Json>& q, const std::string& method,
+                    const module_formats& modules) {
+  for (const char* key : {"lm_head", "quant_lm_head"}) {
+    if (q.has(key) && q.at(key) == true) return true;
+  }
+  if (method != "compressed-tensors" || !q.has("ignore") || !q.has("config_groups")) return false;
+  if (modules.left_out.name("lm_head") || modules.left_out.name("language_model.lm_head"))
+    return false;
+  return q.at("config_groups").dump().find("\"Linear\"") != std::string::npos;
 }
 
 /// Reads one quantisation section of either file.
@@ -137,22 +167,25 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
     q.refuse("quant_method", "mxfp4 only where there are experts to store in it");
   const bool mixed =
       method.starts_with("modelopt") && q.text_or("quant_algo", "") == "MIXED_PRECISION";
-  w = mixed ? mixed_precision(q, wide) : weight_storage(storage_by_method(q, method), wide);
+  if (mixed && !q.has("quantized_layers")) q.refuse("quantized_layers", "an object of modules");
+  w = weight_storage(mixed ? storage_format(wide) : storage_by_method(q, method), wide);
   if (method == "mxfp4" || method == "experts_int8") w.linear = w.attention = wide;
   if (method == "mlx" || method == "gguf") w.tables = w.linear;
-  if (method == "compressed-tensors") read_target_groups(q, layers, w);
-  const module_patterns left_out = left_out_modules(q);
-  if (method != "mxfp4" && !mixed && !left_out.empty()) {
-    const exception_count count(left_out, layers);
-    w.attention = with_wide_share(w.attention, count.attention.share(), wide);
-    w.linear = with_wide_share(w.linear, count.linear.share(), wide);
-    w.experts = with_wide_share(w.experts, count.experts.share(), wide);
-    if (left_out.name("model.embed_tokens") || left_out.name("lm_head")) w.tables.reset();
-  }
+  module_formats modules = modules_of(q, method);
+  if (method == "compressed-tensors") read_target_groups(q, w, modules);
+  if (quantises_head(q, method, modules) && !layers.tied)
+    w.tables = with_wide_share(w.linear, 0.5, wide);
+  if (modules.left_out.name("model.embed_tokens") || modules.left_out.name("lm_head"))
+    w.tables.reset();
+  if (method != "mxfp4") read_modules(modules, layers, w);
   const std::string kv = q.text_or("kv_cache_quant_algo", "");
   if (kv == "FP8") out.kv = fp8;
   if (kv == "NVFP4") out.kv = storage_format(fp4, 16, 8);
-  if (q.has("kv_cache_scheme")) {
+  const config_fields<Json> exported = q.has("export") ? q.object("export") : q;  // of quark
+  if (exported.has_list("kv_cache_group") && !exported.list("kv_cache_group").empty()) out.kv = fp8;
+  if (q.has("kv_cache_scheme") && q.at("kv_cache_scheme").is_string()) {  // static, dynamic: FP8
+    out.kv = fp8;
+  } else if (q.has("kv_cache_scheme")) {
     const auto scheme = q.object("kv_cache_scheme");
     const double bits = scheme.whole("num_bits", 4, 16);
     if (bits == 8) out.kv = scheme.text_or("type", "float") == "int" ? int8 : fp8;
@@ -197,9 +230,10 @@ std::optional<config_fields<Json>> quantization_section(const config_fields<Json
 ///   quark, torchao, MLX, GGUF, exl3, hqq and methods with `bits`: see quantization_methods.hpp
 /// expert_dtype fp4 (DeepSeek-V4) is MXFP4 experts. Embeddings, head, norms, biases and routers
 /// stay in the dtype, except with MLX and GGUF. Projections that a file leaves out by any of its
-/// keys stay in it too, as a share of their part's weights.
-/// Leaves out: per-tensor scales, GPTQ's column order (g_idx), outliers in 16 bits, a quantised
-/// head.
+/// keys stay in it too, as a share of their part's weights. A head is quantised where the file says
+/// so, or where compressed-tensors has Linear and does not ignore it.
+/// A part with modules of several formats has the mean of their bits.
+/// Leaves out: per-tensor scales, GPTQ's column order (g_idx), outliers in 16 bits.
 /// Errors: invalid_config. Tests: bits per weight of each method; DeepSeek-V3 8.001953125, gpt-oss
 /// 4.25 in experts and 16 elsewhere; Kimi-K2.6-NVFP4's experts alone; MiMo-V2.5-Pro's o_proj.
 template <class Json>

@@ -106,9 +106,11 @@ class module_patterns {
   bool name(int layer, std::string_view module) const {
     const auto own = of_layer_.find(layer);
     const std::string number = std::to_string(layer) + ".";
-    for (const char* prefix : {"model.layers.", "backbone.layers.", "language_model.model.layers.",
-                               "model.language_model.layers.", "layers.", "transformer.h.",
-                               "model.text_model.layers."}) {
+    for (const char* prefix :
+         {"model.layers.", "backbone.layers.", "language_model.model.layers.",
+          "model.language_model.layers.", "language_model.layers.", "thinker.model.layers.",
+          "llm.model.layers.", "layers.", "transformer.h.", "transformer.encoder.layers.",
+          "model.decoder.layers.", "model.text_model.layers."}) {
       const std::string whole = prefix + number + std::string(module);
       if (any_names(of_any_, whole)) return true;
       if (own != of_layer_.end() && any_names(own->second, whole)) return true;
@@ -157,24 +159,30 @@ struct ordered_layers {
   };
   double hidden = 0;
   bool sibling_experts = false;  ///< experts next to a dense `mlp`, not in it (Gemma 4)
+  bool tied = false;             ///< head and embedding are one table
   std::vector<entry> all{};
 };
 
-/// Sum of weights, and of those that a file leaves in 16 bits.
-struct left_out_weights {
-  double all = 0, wide = 0;
-  void add(double weights, bool is_wide) {
+/// Sum of weights, and of those that some patterns name.
+struct named_weights {
+  double all = 0, named = 0;
+  void add(double weights, bool is_named) {
     all += weights;
-    wide += is_wide ? weights : 0.0;
+    named += is_named ? weights : 0.0;
   }
-  double share() const { return all > 0 ? wide / all : 0.0; }
+  double share() const { return all > 0 ? named / all : 0.0; }
 };
 
-/// Counts the projections of each part of the layers that `patterns` name.
-class exception_count {
+/// Counts the projections of each part of the layers that `patterns` name and `others` do not.
+class projection_count {
  public:
-  exception_count(const module_patterns& patterns, const ordered_layers& layers)
-      : patterns_(patterns), hidden_(layers.hidden), sibling_(layers.sibling_experts) {
+  projection_count(const module_patterns& patterns, const ordered_layers& layers,
+                   const module_patterns& others = {})
+      : patterns_(patterns),
+        others_(others),
+        hidden_(layers.hidden),
+        sibling_(layers.sibling_experts) {
+    if (patterns.empty()) return;
     for (const auto& e : layers.all) {
       layer_ = e.layer;
       if (e.shape.mixer) std::visit([&](const auto& shape) { count_mixer(shape); }, *e.shape.mixer);
@@ -182,15 +190,18 @@ class exception_count {
         std::visit([&](const auto& shape) { count_feed_forward(shape); }, *e.shape.feed_forward);
     }
   }
-  left_out_weights attention{}, linear{}, experts{};
+  named_weights attention{}, linear{}, experts{};
 
  private:
   using names = std::initializer_list<const char*>;
-  bool named(names modules) const {
+  bool named_by(const module_patterns& patterns, names modules) const {
     for (const char* module : modules) {
-      if (patterns_.name(layer_, module)) return true;
+      if (patterns.name(layer_, module)) return true;
     }
     return false;
+  }
+  bool named(names modules) const {
+    return named_by(patterns_, modules) && (others_.empty() || !named_by(others_, modules));
   }
   static constexpr names output = {"self_attn.o_proj",   "mixer.o_proj",    "attention.wo",
                                    "self_attn.out_proj", "attention.dense", "attn.c_proj",
@@ -200,7 +211,9 @@ class exception_count {
     const double in = a.input_width.value_or(hidden_);
     const double result = a.query_heads * a.value_width();
     const double queries = a.query_heads * a.head_dim;
-    const bool fused = named({"self_attn.qkv_proj", "self_attention.query_key_value", "attn.c_attn",
+    // An expression for v_proj also fits qkv_proj, which then is not meant.
+    const bool fused = !named({"self_attn.v_proj"}) &&
+                       named({"self_attn.qkv_proj", "self_attention.query_key_value", "attn.c_attn",
                               "attention.query_key_value", "attn.Wqkv"});
     attention.add(in * queries,
                   fused || named({"self_attn.q_proj", "mixer.q_proj", "attention.wq"}));
@@ -245,7 +258,8 @@ class exception_count {
   }
   void count_feed_forward(const basic_dense_shape<>& x) {
     const double matrix = hidden_ * x.intermediate;
-    const bool fused = named({"mlp.gate_up_proj", "mlp.dense_h_to_4h", "mlp.c_fc"});
+    const bool fused =
+        !named({"mlp.up_proj"}) && named({"mlp.gate_up_proj", "mlp.dense_h_to_4h", "mlp.c_fc"});
     if (x.gated)
       linear.add(matrix, fused || named({"mlp.gate_proj", "feed_forward.w1",
                                          "feed_forward.gate_proj", "mlp.w1"}));
@@ -267,17 +281,26 @@ class exception_count {
                                      "share_expert.down_proj", "shared_mlp.output_linear"});
       linear.add(matrix, wide);
     }
-    const bool next_to =
-        named({"experts", "experts.0.down_proj", "experts.gate_up_proj",
-               "block_sparse_moe.experts.0.w1", "block_sparse_moe.experts", "moe.experts"});
-    const bool within =
-        !sibling_ && named({"mlp.experts", "mlp.experts.0.down_proj", "mixer.experts",
-                            "mixer.experts.0.up_proj", "block_sparse_moe.input_linear",
-                            "feed_forward.experts", "feed_forward.experts.0.w1", "moe.gate_proj"});
-    experts.add(x.expert_weights(hidden_), next_to || within);
+    const double matrix = x.expert_weights(hidden_) / x.matrices();
+    const auto count = [&](double matrices, names next_to, names within) {
+      experts.add(matrices * matrix, named(next_to) || (!sibling_ && named(within)));
+    };
+    count(1,
+          {"experts.0.down_proj", "experts.down_proj", "block_sparse_moe.experts.0.w2",
+           "moe.experts.down_proj"},
+          {"mlp.experts.0.down_proj", "mlp.experts.down_proj", "mixer.experts.0.down_proj",
+           "block_sparse_moe.output_linear", "feed_forward.experts.0.w2",
+           "feed_forward.experts.down_proj", "moe.down_proj"});
+    count(x.matrices() - 1,
+          {"experts.0.up_proj", "experts.gate_up_proj", "block_sparse_moe.experts.0.w1",
+           "moe.experts.gate_up_proj"},
+          {"mlp.experts.0.up_proj", "mlp.experts.gate_up_proj", "mixer.experts.0.up_proj",
+           "block_sparse_moe.input_linear", "feed_forward.experts.0.w1",
+           "feed_forward.experts.gate_up_proj", "moe.gate_proj"});
   }
 
   const module_patterns& patterns_;
+  module_patterns others_;
   double hidden_;
   bool sibling_;
   int layer_ = 0;
@@ -290,6 +313,73 @@ inline storage_format with_wide_share(storage_format s, double share, number_for
   s = with_block_scales(s);
   s.wide_share = share;
   return s;
+}
+
+/// Modules with a storage format of their own, and those that a file leaves in 16 bits.
+struct module_formats {
+  struct rule {
+    module_patterns modules{};
+    storage_format format{};
+  };
+  module_patterns left_out{};
+  std::vector<rule> rules{};
+
+  void add(const std::string& pattern, const storage_format& format) {
+    for (rule& r : rules) {
+      if (r.format == format) return r.modules.add(pattern);
+    }
+    rules.push_back({.modules = {}, .format = format});
+    rules.back().modules.add(pattern);
+  }
+};
+
+/// One format for a part with modules of several: the format of most weights, with the mean of
+/// their bits. `shares` are those of the rules' formats, `wide_share` is that of modules in `wide`;
+/// the rest has `base`, and is in `wide` too where `base` is.
+inline storage_format mixture(const storage_format& base, const std::vector<double>& shares,
+                              const std::vector<module_formats::rule>& rules, double wide_share,
+                              number_format wide) {
+  double rest = 1.0 - wide_share;
+  for (const double share : shares) rest -= share;
+  if (base == storage_format(wide)) wide_share += rest;
+  const double quantised = 1.0 - wide_share;
+  if (quantised < 1e-9) return wide;
+  storage_format most = base;
+  double largest = base == storage_format(wide) ? 0.0 : rest;
+  double bits = largest * with_block_scales(base).bits();
+  for (std::size_t i = 0; i < shares.size(); ++i) {
+    bits += shares[i] * with_block_scales(rules[i].format).bits();
+    if (shares[i] <= largest) continue;
+    largest = shares[i];
+    most = rules[i].format;
+  }
+  if (largest < quantised - 1e-9) {
+    // Its scales stay, by which engines know the kind; the values have the rest of the mean.
+    most = with_block_scales(most);
+    const double scales = most.group ? (most.scale_bits + most.zero_bits) / *most.group : 0.0;
+    most.value_bits = bits / quantised - scales;
+  }
+  return with_wide_share(most, wide_share, wide);
+}
+
+/// The formats of all parts where modules have formats of their own.
+inline void read_modules(const module_formats& m, const ordered_layers& layers, weight_storage& w) {
+  const projection_count wide(m.left_out, layers);
+  std::vector<double> attention, linear, experts;
+  for (const auto& rule : m.rules) {
+    const projection_count count(rule.modules, layers, m.left_out);
+    attention.push_back(count.attention.share());
+    linear.push_back(count.linear.share());
+    experts.push_back(count.experts.share());
+  }
+  w.attention = mixture(w.attention, attention, m.rules, wide.attention.share(), w.others);
+  w.linear = mixture(w.linear, linear, m.rules, wide.linear.share(), w.others);
+  w.experts = mixture(w.experts, experts, m.rules, wide.experts.share(), w.others);
+  for (const auto& rule : m.rules) {
+    if (w.tables && rule.modules.name("lm_head")) {
+      w.tables = mixture(*w.tables, {0.5}, {rule}, 0.0, w.others);
+    }
+  }
 }
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -152,26 +152,50 @@ storage_format quark(const config_fields<Json>& q) {
   return s;
 }
 
-/// torchao: by the name of its recipe, at any depth. Int4 has a bf16 scale and zero per group.
+/// torchao: by the name of its recipe, at any depth; none where it is not known. Int4 has a bf16
+/// scale and zero per group.
 template <class Json>
-storage_format torchao(const config_fields<Json>& q) {
-  const std::string text = lower_case(q.has("quant_type") ? q.at("quant_type").dump() : "");
-  if (holds(text, "nvfp4")) return {fp4, 16, 8};
-  if (holds(text, "mxfp4") || holds(text, "float4")) return {fp4, 32, 8};
+std::optional<storage_format> torchao_named(const Json& recipe) {
+  const std::string whole = recipe.dump(), text = lower_case(whole);
+  if (holds(text, "nvfp4")) return storage_format(fp4, 16, 8);
+  if (holds(text, "mxfp4") || holds(text, "float4")) return storage_format(fp4, 32, 8);
   if (holds(text, "int4")) {
     double group = 128;
-    const std::size_t at = q.all().dump().find("\"group_size\":");
+    const std::size_t at = whole.find("\"group_size\":");
     if (at != std::string::npos) {
       group = 0;
-      for (const char ch : q.all().dump().substr(at + 13, 12)) {
+      for (const char ch : whole.substr(at + 13, 12)) {
         if (ch < '0' || ch > '9') break;
         group = 10 * group + (ch - '0');
       }
     }
     return group < 1 ? without_scales(int4) : storage_format(int4, group, 16, 16);
   }
-  if (holds(text, "float8") || holds(text, "fp8")) return fp8;
+  if (holds(text, "float8") || holds(text, "fp8")) return storage_format(fp8);
   if (holds(text, "int8")) return without_scales(int8);
+  return {};
+}
+/// torchao's recipes by module (FqnToConfig, ModuleFqnToConfig); null where there are none.
+template <class Json>
+Json torchao_modules(const Json& q) {
+  const Json* at = &q;
+  for (const char* key : {"quant_type", "default", "_data"}) {
+    if (!at->is_object() || !at->contains(key)) return Json::object();
+    at = &at->at(key);
+  }
+  for (const char* key : {"fqn_to_config", "module_fqn_to_config"}) {
+    if (at->is_object() && at->contains(key) && at->at(key).is_object()) return at->at(key);
+  }
+  return Json::object();
+}
+template <class Json>
+storage_format torchao(const config_fields<Json>& q) {
+  const Json modules = torchao_modules(q.all());
+  if (!modules.empty() && !modules.contains("_default")) return bf16;
+  const Json recipe = !modules.empty()      ? modules.at("_default")
+                      : q.has("quant_type") ? q.at("quant_type")
+                                            : Json();
+  if (const auto named = torchao_named(recipe)) return *named;
   q.refuse("quant_type", "a recipe of int4, int8, float8, mxfp4 or nvfp4");
 }
 
@@ -217,6 +241,20 @@ storage_format bitsandbytes(const config_fields<Json>& q) {
   return {int4, 64, twice ? 8.0 + 32.0 / 256.0 : 32.0};
 }
 
+/// HQQ's zero points are 16-bit floats.
+template <class Json>
+storage_format hqq(const config_fields<Json>& weights) {
+  storage_format s = integer_groups(weights, "nbits", "group_size", true);
+  if (s.group) s.zero_bits = 16;
+  return s;
+}
+/// AQLM: codebooks x bits of a code, for a group of weights.
+template <class Json>
+storage_format aqlm(const config_fields<Json>& q) {
+  return integers_of(q.whole("num_codebooks", 1, 64) * q.whole("nbits_per_codebook", 1, 64) /
+                     (q.whole("in_group_size", 1, 1024) * q.whole_or("out_group_size", 1, 1, 64)));
+}
+
 template <class Json>
 storage_format storage_by_method(const config_fields<Json>& q, const std::string& method) {
   if (method == "fp8" || method == "fbgemm_fp8" || method == "ptpc_fp8") {
@@ -248,6 +286,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
   if (method == "mlx") return mlx(q);
   if (method == "eetq" || method == "experts_int8") return without_scales(int8);
   if (method == "bitnet") return integers_of(2);
+  if (method == "aqlm") return aqlm(q);
   if (method == "quanto" || method == "fp_quant") {
     const char* const key = q.either({"weights", "weights_dtype", "forward_dtype"});
     if (const auto named = format_called(q.text_or(key, ""))) return *named;
@@ -260,8 +299,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
   }
   if (method == "hqq" && q.has("quant_config")) {
     const auto settings = q.object("quant_config");
-    if (settings.has("weight_quant_params"))
-      return integer_groups(settings.object("weight_quant_params"), "nbits", "group_size", true);
+    if (settings.has("weight_quant_params")) return hqq(settings.object("weight_quant_params"));
   }
   if (q.has("qformat_weight")) {  // params.json of Mistral
     if (const auto named = format_called(q.text_or("qformat_weight", ""))) return *named;

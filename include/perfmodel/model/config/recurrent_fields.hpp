@@ -58,9 +58,11 @@ recurrent_shape mamba2_of(const config_fields<Json>& own, const char* heads) {
   const char* const groups = own.either({"n_groups", "mamba_n_groups"});
   r.value_heads = own.whole(heads, 1, most_width);
   r.key_heads = own.whole_or(groups, 1, 1, r.value_heads);
-  r.key_dim = own.whole(own.either({"ssm_state_size", "mamba_d_state"}), 1, most_width);
-  r.value_dim = own.whole(own.either({"mamba_head_dim", "mamba_d_head", "hidden_size_per_head"}), 1,
-                          most_width);
+  r.key_dim =
+      own.whole(own.either({"ssm_state_size", "mamba_d_state", "state_size"}), 1, most_width);
+  r.value_dim =
+      own.whole(own.either({"mamba_head_dim", "mamba_d_head", "hidden_size_per_head", "head_dim"}),
+                1, most_width);
   r.conv_kernel = own.whole(own.either({"conv_kernel", "mamba_d_conv"}), 1, 1024);
   r.conv_bias = own.flag_or(own.either({"use_conv_bias", "mamba_conv_bias"}), true);
   check_groups(own, groups, r, heads);
@@ -68,14 +70,31 @@ recurrent_shape mamba2_of(const config_fields<Json>& own, const char* heads) {
 }
 
 template <class Json>
-recurrent_shape mamba_of(const config_fields<Json>& own, const char* rank, double hidden) {
+recurrent_shape mamba_of(const config_fields<Json>& own, const char* rank, double hidden,
+                         bool pure) {
   recurrent_shape r{.kind = recurrence::mamba, .key_heads = 1, .value_dim = 1};
   r.value_heads = own.whole_or(own.either({"mamba_expand", "expand"}), 2, 1, 64) * hidden;
+  if (pure && own.has("intermediate_size"))  // FalconMamba's own width, whatever its expand says
+    r.value_heads = own.whole("intermediate_size", 1, most_width);
   r.key_dim = own.whole(own.either({"mamba_d_state", "state_size"}), 1, most_width);
   r.thin_rank = own.has(rank) && own.at(rank) == "auto" ? math::ceil(hidden / 16.0)
                                                         : own.whole(rank, 1, most_width);
   r.conv_kernel = own.whole(own.either({"mamba_d_conv", "conv_kernel"}), 1, 1024);
   r.conv_bias = own.flag_or(own.either({"mamba_conv_bias", "use_conv_bias"}), true);
+  return r;
+}
+
+/// Griffin's recurrent block (RecurrentGemma): a Mamba of state size 1. Its gates are two
+/// matrices in blocks of one head: lru_width x (lru_width / heads) each.
+/// Source: De et al. 2024 (arXiv 2402.19427), section 2.4; transformers, modeling_recurrent_gemma.
+/// Test: RecurrentGemma-2B has 2.68e9 parameters, as published.
+template <class Json>
+recurrent_shape linear_recurrent_unit_of(const config_fields<Json>& own) {
+  recurrent_shape r{.kind = recurrence::mamba, .key_heads = 1, .key_dim = 1, .value_dim = 1};
+  r.value_heads = own.whole("lru_width", 1, most_width);
+  r.thin_rank = r.value_heads / own.whole("num_attention_heads", 1, r.value_heads);
+  r.conv_kernel = own.whole_or("conv1d_width", 4, 1, 1024);
+  r.conv_bias = true;
   return r;
 }
 
@@ -132,15 +151,18 @@ recurrent_shape recurrent_of(const config_view<Json>& c) {
   number_format unsaid = bf16;
   if (own.has("linear_num_value_heads")) {
     r = gated_delta_net_of(own);
-  } else if (own.has(heads)) {
-    r = mamba2_of(own, heads);
+  } else if (own.has(heads) || c.family.type == std::string_view("mamba2")) {
+    r = mamba2_of(own, own.has(heads) ? heads : "num_heads");
+  } else if (own.has("lru_width")) {
+    r = linear_recurrent_unit_of(own);
+    unsaid = fp32;
   } else if (own.has("conv_L_cache")) {
     r = short_convolution_of(own, c.hidden);
   } else if (own.has("decay_low_rank_dim")) {
     r = rwkv7_of(own, c.hidden);
     unsaid = fp32;
   } else if (own.has(rank)) {
-    r = mamba_of(own, rank, c.hidden);
+    r = mamba_of(own, rank, c.hidden, c.family.recurrent);
     unsaid = fp32;
   } else if (own.has("lightning_nh")) {  // MiniCPM-SALA
     r.kind = recurrence::lightning;

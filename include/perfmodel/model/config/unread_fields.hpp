@@ -16,12 +16,11 @@ inline bool name_holds(std::string_view key, std::initializer_list<const char*> 
 /// Names about layers that change no size: norms, dropout, initial values, kernels' blocks, rotary
 /// embeddings, training.
 inline bool is_harmless(std::string_view key) {
+  if (key == "num_hidden_layers" || key == "num_layers" || key == "n_layers" || key == "n_layer")
+    return true;
   return name_holds(key, {"norm",
                           "layerdrop",
                           "layer_drop",
-                          "num_hidden_layers",
-                          "num_layers",
-                          "n_layer",
                           "time_step",
                           "rope",
                           "dropout",
@@ -77,13 +76,23 @@ bool may_matter(const std::string& key, const Json& value, double layers, bool h
   if (value.is_null() || value == false || value == 0) return false;
   if ((value.is_array() || value.is_object()) && value.empty()) return false;
   if (names_roles(key) || is_harmless(key)) return false;
+  // A tower that another file describes (LLaVA's mm_vision_tower).
+  if (value.is_string() && name_holds(key, {"vision_tower", "audio_tower", "_model_id"}))
+    return true;
+  if (value.is_number() && value != 1 &&
+      name_holds(key, {"heads", "num_kv", "ngram", "mlp_ratio", "ffn_mult", "local_", "global_",
+                       "every", "kv_share"}))
+    return true;
   if (value.is_object()) {
     return !name_holds(key, {"generation", "quantization", "task_specific", "label"}) &&
            (key.ends_with("_config") ||
             name_holds(key, {"visual", "vision", "audio", "speech", "talker", "adapter", "encoder",
-                             "projector", "multimodal", "tower"}));
+                             "projector", "multimodal", "tower", "embd", "processor", "lora"}));
   }
-  if (!has_experts && name_holds(key, {"moe", "expert", "sparse_step"})) return false;
+  if (!has_experts && name_holds(key, {"moe", "expert", "sparse_step"})) {
+    const bool counts = name_holds(key, {"experts"}) && value.is_number() && value > 1;
+    return counts && !name_holds(key, {"per_tok", "topk", "shared", "group"});
+  }
   if (name_holds(key, {"layer", "block", "mixer", "pattern", "step", "interleave"})) return true;
   return is_about_layers(value, layers);
 }
