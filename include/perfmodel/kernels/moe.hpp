@@ -260,7 +260,7 @@ constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const ba
 template <Scalar T>
 struct routed_work {
   T rows{}, touched{};
-  std::optional<basic_popular_experts<T>> popular{};  ///< of expert_routing::power_law
+  std::optional<basic_popular_experts<T>> popular{};  ///< with expert_routing::power_law
 };
 
 /// Rows and experts in use of the busiest rank. Rows are the mean x min(imbalance, capacity
