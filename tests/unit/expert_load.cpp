@@ -76,6 +76,24 @@ TEST_CASE("popular experts by a power law have the rows computed by hand", "[cal
   CHECK_THROWS_AS(pm::popular_experts_of(10.0, 1.0, 4.0, 1.0, 0.0), pm::error);
 }
 
+// 18 tiles of 64 rows with the rows above, 16 with equal ones; the matrix time alone counts.
+TEST_CASE("a kernel pays for the tiles of popular experts", "[calibrated]") {
+  const pm::moe_ffn x{
+      .tokens = 1000, .hidden = 4096, .intermediate = 8192, .experts = 4, .top_k = 1};
+  const pm::moe_calibration c{.kernels = {.least_tile_rows = 64.0,
+                                          .most_tile_rows = 64.0,
+                                          .floor = 1e-3 * pm::us,
+                                          .buffer_share = 1e6,
+                                          .matrix_ratio = 1e-3}};
+  const auto time = [&](pm::expert_routing routing) {
+    return calibrated_estimate(pm::catalog::h100_sxm, x, c,
+                               {.routing = routing, .popularity_exponent = 1.0})
+        .time.value();
+  };
+  const double equal = time(pm::expert_routing::balanced);
+  CHECK_THAT(time(pm::expert_routing::power_law) / equal, WithinRel(18.0 / 16.0, 1e-3));
+}
+
 struct drawn {
   double rows = 0.0, tiles = 0.0;
 };

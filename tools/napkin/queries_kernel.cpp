@@ -184,7 +184,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
     out.add("time_s", "time", e.time);
     out.add("experts_touched", "experts touched", pm::experts_touched(x));
     out.explain(e);
-    note_work(in, out, demand_of(x));
+    note_work(in, out, work_of(in, x));
     if constexpr (requires { mode.notes; }) {
       out.log_sigma = pm::stated_log_sigma(x, mode);
       if (in.text("routing") == "power_law") {
@@ -200,7 +200,7 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
  private:
   /// Added for power_law routing: a benchmark's rows are single draws of a popularity. With it the
   /// intervals of H100, H200 and RTX PRO 6000 hold 80 to 88 % of skewed rows.
-  static constexpr double popularity_log_sigma = 0.12;
+  static constexpr double popularity_log_sigma = 0.15;
   /// Added for experts with a scale per tensor: one of H100 and H200 predicts the other within
   /// 0.165 to 0.176, 80 % of rows.
   static constexpr double per_tensor_log_sigma = 0.09;
@@ -279,8 +279,22 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
       }
       return calibrated_estimate(in.accelerator(), x, calibration, how);
     } else {
-      return pm::roofline(in.accelerator(), demand_of(x), mode);
+      return pm::roofline(in.accelerator(), work_of(in, x), mode);
     }
+  }
+  /// Demand, with a power law that of the experts that it touches where they are fewer.
+  template <pm::Scalar T>
+  static pm::basic_demand<T> work_of(inputs<T>& in, const pm::basic_moe_ffn<T>& x) {
+    pm::basic_demand<T> d = demand_of(x);
+    if (in.text("routing") != "power_law") return d;
+    const T popular = pm::popular_experts_of(x.tokens, x.top_k, x.experts, x.expert_parallel,
+                                             in.number("popularity_exponent"))
+                          .touched();
+    using pm::scalar_max;
+    const T fewer = scalar_max(T(0.0), T(pm::experts_touched(x) - popular));
+    d.dram.read -= fewer * pm::ffn_matrices(x.gated) * x.hidden *
+                   (x.intermediate / x.tensor_parallel) * pm::lift<T>(pm::bytes_of(x.weights));
+    return d;
   }
 };
 

@@ -182,7 +182,7 @@ struct serving {
     if (!pm::has_board_power(d.device) || !(lower(s.output_rate.value()) > 0.0)) return;
     const auto hits = pm::resolve_prefix_hit(d, l);
     out.add("power_w", "power of one GPU", pm::power_of_service(d, hits, s));
-    out.add("joules_per_output_token", "energy per output token, all GPUs",
+    out.add("joules_per_output_token", "joules per output token, all GPUs",
             pm::joules_per_output_token(d, hits, s));
   }
 

@@ -62,7 +62,7 @@ struct step {
     const pm::power<T> each = pm::power_of_step(d, i, time);
     const T tokens = i.batch * i.tokens_per_sequence + i.prefill_tokens;
     out.add("power_w", "power of one GPU", each);
-    out.add("joules_per_token", "energy per token of the step, all GPUs",
+    out.add("joules_per_token", "joules per token, all GPUs",
             T(double(d.layout.ranks()) * each * time / (tokens * pm::lift<T>(pm::joule))));
   }
   /// Work of one GPU in a measured step: its matrix FLOP, and the bytes of weights and KV cache

@@ -63,6 +63,14 @@ struct basic_board_power {
   T active = T(0.62);  ///< kernels running, whatever they do
   T dram = T(0.15);    ///< more, at the full DRAM bandwidth
   T matrix = T(0.97);  ///< more, at the full dense matrix rate
+
+  template <class F, class... S>
+  static constexpr void fields(F&& f, S&... s) {
+    f(field::fraction("idle"), s.idle...);
+    f(field::fraction("active"), s.active...);
+    f(field::not_negative("dram"), s.dram...);
+    f(field::not_negative("matrix"), s.matrix...);
+  }
 };
 using board_power = basic_board_power<>;
 
