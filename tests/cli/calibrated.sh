@@ -95,6 +95,9 @@ measured 571.339 0.15 moe_ffn --accelerator rtx_pro_6000 --tokens 16 --hidden 61
 # 4-bit weights on a chip that does not compute in them run with 16-bit operands.
 measured 234.4 0.4 moe_ffn --accelerator h200_sxm --tokens 80 --hidden 2880 --intermediate 2880 --experts 32 --top_k 4 \
   --format fp4 --engine vllm
+# 8 experts of 3 x 7168 x 2048 weights of 4.5 bits (NVFP4's scales) and 28,672 B of activations at 3.35 TB/s.
+ask moe_ffn time_s 5.91670e-5 1e-9 --accelerator h100_sxm --tokens 1 --hidden 7168 --intermediate 2048 --experts 256 \
+  --top_k 8 --format fp4 --engine vllm --mode bound
 # Experts with a scale per tensor and skewed routing (aiconfigurator 095f58a5); DeepEP on 8 H200, 512 tokens, fp8.
 measured 4256.6 0.2 moe_ffn --accelerator h100_sxm --tokens 64 --hidden 4096 --intermediate 2048 --experts 256 --top_k 8 \
   --expert_parallel 2 --format fp8 --weight_scales tensor --routing power_law --popularity_exponent 1.01 --engine vllm

@@ -177,7 +177,10 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
     pm::basic_moe_ffn<T> x = read_operator<pm::basic_moe_ffn>(in);
-    x.weights = x.format;
+    // An engine's 4-bit weights have block scales, as in gemm and in a model.
+    x.weights = in.text("engine") == "none"
+                    ? pm::storage_format(x.format)
+                    : pm::storage_of(x.format, pm::facts_of(in.chip().architecture).kind);
     x.format = operands_of(x.format, in.accelerator());
     const pm::basic_estimate<T> e = estimate(in, x, mode);
     outcome<T> out;
