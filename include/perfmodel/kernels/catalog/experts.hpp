@@ -54,18 +54,19 @@ inline constexpr moe_kernels
 /// FlashInfer's CUTLASS grouped GEMM on Hopper with fp8 weights and one scale per tensor, as vLLM
 /// 0.24 runs ModelOpt's checkpoints in a benchmark without the autotuner: tiles of 256 rows and 16
 /// columns. Fitted to 325 skewed rows of H100 and H200 in ai-dynamo/aiconfigurator 095f58a5 (no
-/// balanced ones are published): 11 % off in sample, 11 and 13 % with one of the chips left out.
+/// balanced ones are published): 11 % off in sample, 11.5 % with a chip, a shape or a layout left
+/// out.
 /// cutlass_experts, with block scales, would be 3 to 4 times too fast.
 inline constexpr moe_kernels cutlass_fp8_per_tensor_experts{
     .name = "cutlass_fp8_per_tensor_experts",
     .least_tile_rows = 256.0,
     .most_tile_rows = 256.0,
     .tile_columns = 16.0,
-    .floor = 25.0 * us,
-    .buffer_share = 0.70,
-    .matrix_ratio = 0.170,
-    .dram_saturation = 0.146,
-    .tile_fill = 1.124 * us,
+    .floor = 27.56 * us,
+    .buffer_share = 0.6542,
+    .matrix_ratio = 0.1805,
+    .dram_saturation = 0.3683,
+    .tile_fill = 1.191 * us,
     .overlap = 3.0};
 /// Triton's experts on RTX PRO 6000, as vLLM 0.19 ran them: its L2 of 128 MiB holds the buffers of
 /// 2,048 tokens. Only buffer_share is fitted (fit_workstation.cpp); standard error 0.05.
