@@ -95,6 +95,16 @@ measured 571.339 0.15 moe_ffn --accelerator rtx_pro_6000 --tokens 16 --hidden 61
 # 4-bit weights on a chip that does not compute in them run with 16-bit operands.
 measured 234.4 0.4 moe_ffn --accelerator h200_sxm --tokens 80 --hidden 2880 --intermediate 2880 --experts 32 --top_k 4 \
   --format fp4 --engine vllm
+# 8 experts of 3 x 7168 x 2048 weights of 4.5 bits (NVFP4's scales) and 28,672 B of activations at 3.35 TB/s.
+ask moe_ffn time_s 5.91670e-5 1e-9 --accelerator h100_sxm --tokens 1 --hidden 7168 --intermediate 2048 --experts 256 \
+  --top_k 8 --format fp4 --engine vllm --mode bound
+# Experts with a scale per tensor and skewed routing (aiconfigurator 095f58a5); DeepEP on 8 H200, 512 tokens, fp8.
+measured 4256.6 0.2 moe_ffn --accelerator h100_sxm --tokens 64 --hidden 4096 --intermediate 2048 --experts 256 --top_k 8 \
+  --expert_parallel 2 --format fp8 --weight_scales tensor --routing power_law --popularity_exponent 1.01 --engine vllm
+measured 68.663 0.2 collective --accelerator h200_sxm --operation all_to_all --ranks 8 --bytes 17301504 \
+  --implementation deepep_low_latency
+measured 1414.448 0.2 collective --accelerator h200_sxm --operation all_to_all --ranks 8 --bytes 469762048 \
+  --implementation deepep --phase combine --top_k 8 --sms 12
 measured 25.4 0.25 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 1MiB --implementation nccl
 measured 1092.1 0.2 collective --accelerator h100_sxm --operation all_reduce --ranks 8 --bytes 256MiB --implementation nccl
 measured 4.788 0.25 collective --accelerator h200_sxm --operation all_reduce --ranks 4 --bytes 16KiB \
@@ -134,6 +144,9 @@ answer=$("$napkin" collective --accelerator h100_sxm --operation all_reduce --ra
 # More experts are touched where tokens are dealt out evenly than where they go at random.
 few=(moe_ffn --accelerator h100_sxm --tokens 16 --hidden 4096 --intermediate 1536 --experts 128 --top_k 8)
 less 'balanced experts' "$(time_of "${few[@]}" --routing random)" "$(time_of "${few[@]}")"
+# The busiest of eight ranks has more rows where some experts are more popular.
+many=("${few[@]/#16/4096}" --expert_parallel 8)
+less 'skewed experts' "$(time_of "${many[@]}")" "$(time_of "${many[@]}" --routing power_law)"
 # Communication waits: eight ranks bring less than twice the speed of two.
 two=(step --model llama_3_70b --accelerator h200_sxm --batch 8 --context 1000 --weight_format fp8)
 less 'a step over 8 ranks' "$(time_of "${two[@]}" --tensor_parallel 8)" "$(time_of "${two[@]}" --tensor_parallel 2)"

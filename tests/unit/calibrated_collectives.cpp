@@ -513,4 +513,45 @@ TEST_CASE("one rank of two fabrics sends nothing, and no message that cannot be"
   }
 }
 
+TEST_CASE("an all-to-all by DeepEP, by hand", "[calibrated]") {
+  namespace cat = pm::catalog;
+  const auto message = 8.0e6 * pm::byte;
+  const auto time = [&](const cat::deepep_kernels& k, double ranks, double network = 50.0) {
+    return cat::deepep_time(nvlink, k, message, ranks, 2.0, 10.0, 8.0, network * pm::GB_per_s)
+               .value() *
+           1e6;
+  };
+  const cat::deepep_kernels low{10.0 * us, 0.5, {}, 0.1};
+  CHECK_THAT(time(low, 8.0), WithinRel(10.0 + 7.0 / 0.2, 1e-9));  // 7 of 8 MB at 200 GB/s
+  // 7 of 16 parts inside, 8 of 16 through the adapter at 42 GB/s
+  CHECK_THAT(time(low, 16.0), WithinRel(10.0 + 3.5 / 0.2 + 4.0 / 0.042, 1e-9));
+  // once a rank: 7 (1 - (7/8)^2) / 2 of the message; 200 GB/s of the link and 10 x 20 of the SMs
+  const cat::deepep_kernels normal{20.0 * us, 0.5, 20.0 * pm::GB_per_s, 0.1};
+  const double once = 7.0 * (1.0 - 49.0 / 64.0) / 2.0;
+  CHECK_THAT(time(normal, 8.0), WithinRel(20.0 + once * 8.0 / 0.2 * std::pow(2.0, 0.25), 1e-9));
+  CHECK_THROWS_AS(time(normal, 16.0), pm::error);
+}
+
+// deepseek-ai/DeepEP, docs/legacy.md: 128 tokens of 7168, top 8; fp8 out, bf16 back; H800 with 400
+// Gb/s adapters. The fit has H200s of one node.
+TEST_CASE("DeepEP's own figures on H800", "[calibrated]") {
+  namespace cat = pm::catalog;
+  struct row {
+    double ranks, dispatch_us, combine_us;
+  };
+  const double values = 128.0 * 8.0 * 7168.0;
+  for (const row& r : {row{8, 77, 114}, row{16, 118, 195}, row{32, 155, 273}, row{64, 173, 314}}) {
+    const auto time = [&](const cat::deepep_kernels& k, double bytes_per_value) {
+      return cat::deepep_time(cat::h800_sxm.fabric, k, values * bytes_per_value * pm::byte, r.ranks,
+                              8.0, 24.0, 8.0, 50.0 * pm::GB_per_s)
+                 .value() *
+             1e6;
+    };
+    INFO(r.ranks << " ranks");
+    CHECK_THAT(time(cat::deepep_low_latency_dispatch, 1.0 + 4.0 / 128.0),
+               WithinRel(r.dispatch_us, 0.30));
+    CHECK_THAT(time(cat::deepep_low_latency_combine, 2.0), WithinRel(r.combine_us, 0.30));
+  }
+}
+
 }  // namespace unit_calibrated_collectives

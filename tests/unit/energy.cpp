@@ -1,6 +1,11 @@
 // What energy reports and refuses.
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/laws/energy.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/qwen.hpp>
+#include <perfmodel/serving.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <support/near.hpp>
 #include <support/refusal.hpp>
@@ -63,6 +68,63 @@ TEST_CASE("a cap of what is drawn at idle leaves no clock") {
   const pm::power_cap c = pm::clock_under_cap(100_W, 100_W, 600_W, 3.0);
   CHECK_FALSE(c.feasible);
   CHECK(c.clock_share == 0.0);
+}
+
+TEST_CASE("the power of a board is a share of its limit, by hand") {
+  const pm::accelerator& h100 = pm::catalog::h100_sxm;
+  // half of 3.35 TB/s, a quarter of the matrix rate: 700 (0.62 + 0.075 + 0.2425) W
+  CHECK(near(pm::board_power_of(h100, 1.675_TB_per_s, 0.25).value(), 656.25, 1e-6));
+  CHECK(near(pm::board_power_of(h100, 3.35_TB_per_s, 0.9).value(), 700.0, 1e-6));  // the limit
+  CHECK(pm::has_board_power(h100));
+  CHECK_FALSE(pm::has_board_power(pm::catalog::mi300x));
+}
+
+// ml-energy/leaderboard 0cd52da: tokens/s, watts of a GPU and joules per token at a mean batch. The
+// law has the measured rate here, so that only power is held to the measurement.
+TEST_CASE("watts and joules per token of measured services") {
+  struct run {
+    const pm::transformer& model;
+    const pm::accelerator& device;
+    int gpus;
+    double input, output, batch, tokens_per_s, watts, joules;
+  };
+  namespace cat = pm::catalog;
+  const run runs[] = {{cat::llama_3_1_8b, cat::h100_sxm, 1, 120, 389, 8.0, 1070, 486, 0.455},
+                      {cat::llama_3_1_8b, cat::h100_sxm, 1, 120, 404, 255.2, 9010, 691, 0.077},
+                      {cat::llama_3_1_70b, cat::h100_sxm, 4, 120, 350, 8.0, 470, 441, 3.759},
+                      {cat::llama_3_1_70b, cat::h100_sxm, 4, 120, 350, 510.5, 5921, 623, 0.421},
+                      {cat::llama_3_1_70b, cat::b200_sxm, 2, 120, 361, 255.3, 5372, 971, 0.361},
+                      {cat::qwen_3_32b, cat::h100_sxm, 2, 120, 635, 95.8, 3356, 511, 0.305},
+                      {cat::qwen_3_32b, cat::b200_sxm, 1, 300, 7035, 110.9, 2483, 774, 0.312}};
+  for (const run& r : runs) {
+    pm::deployment d;
+    d.model = r.model;
+    d.device = r.device;
+    d.layout.tensor = r.gpus;
+    const pm::service_load l{
+        .input_tokens = r.input, .output_tokens = r.output, .arrivals = pm::closed_loop{r.batch}};
+    pm::serving_estimate s;
+    s.batch = r.batch;
+    s.output_rate = r.tokens_per_s * pm::token / pm::second;
+    INFO(r.model.name.c_str() << " on " << r.gpus << " " << r.device.name.c_str());
+    CHECK(std::fabs(pm::power_of_service(d, l, s).value() / r.watts - 1.0) < 0.25);
+    CHECK(std::fabs(pm::joules_per_output_token(d, l, s) / r.joules - 1.0) < 0.25);
+  }
+}
+
+TEST_CASE("a replica without a request for half of the time draws idle power for half of it") {
+  pm::deployment d;
+  d.model = pm::catalog::llama_3_1_8b;
+  d.device = pm::catalog::h100_sxm;
+  const pm::service_load l{
+      .input_tokens = 100, .output_tokens = 100, .arrivals = pm::closed_loop{1}};
+  pm::serving_estimate s;
+  s.batch = 1.0;
+  s.output_rate = 100.0 * pm::token / pm::second;
+  const double busy = pm::power_of_service(d, l, s).value();
+  s.batch = 0.5;
+  s.output_rate = 50.0 * pm::token / pm::second;
+  CHECK(near(pm::power_of_service(d, l, s).value(), 0.5 * busy + 0.5 * 126.0, 1e-6));
 }
 
 }  // namespace unit_energy

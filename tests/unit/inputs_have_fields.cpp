@@ -43,7 +43,8 @@ bool is_result(const std::string& name) {
       "basic_step_demand",       "basic_term",
       "basic_ttft_terms",        "basic_time_range",
       "basic_cost_piece",        "basic_speculation_round",
-      "basic_default_link",      "basic_chased_load"};
+      "basic_default_link",      "basic_chased_load",
+      "basic_popular_experts"};
   return name.ends_with("_estimate") || results.contains(name);
 }
 

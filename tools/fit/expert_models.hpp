@@ -35,6 +35,25 @@ struct tuned_experts {
   }
 };
 
+/// Tuned tiles that take a time to start and end.
+struct filled_experts {
+  static constexpr std::size_t count = 5;
+  static constexpr std::array<pm::fitted_parameter, count> parameters = {
+      {expert_floor,
+       {"matrix_ratio", 0.17, 0.02, 1.5},
+       {"dram_saturation", 0.15, 0.02, 10.0},
+       {"buffer_share", 0.7, 0.1, 1.0},
+       {"tile_fill [us]", 1.1, 0.01, 20.0}}};
+
+  template <class T>
+  static pm::basic_moe_kernels<T> from(const pm::moe_kernels& library,
+                                       const std::array<T, count>& v) {
+    auto k = tuned_experts::from(library, std::array<T, 4>{v[0], v[1], v[2], v[3]});
+    k.tile_fill = v[4] * pm::us;
+    return k;
+  }
+};
+
 /// TensorRT-LLM's launcher. What goes between its kernels is as quick as DRAM gives products.
 struct launcher_experts {
   static constexpr std::size_t count = 3;
@@ -77,6 +96,8 @@ void with_expert_model(const pm::moe_kernels& library, F&& f) {
     f(untuned_experts{});
   } else if (library.launcher_tiles) {
     f(launcher_experts{});
+  } else if (library.tile_fill.value() > 0.0) {
+    f(filled_experts{});
   } else {
     f(tuned_experts{});
   }

@@ -39,7 +39,7 @@ class predictor {
     const auto k = Model::from(*r.kernels, v);
     const machine& m = machines_.at(r.gpu);
     return pm::calibrated_estimate(m.device, pm::lift<point>(r.workload), {m.shares, k},
-                                   {.routing = pm::expert_routing::balanced})
+                                   r.template conditions<point>())
         .time.value();
   }
 
@@ -171,6 +171,11 @@ int run(const std::string& folder, bool) {
     libraries[x.kernels->name.c_str()].push_back(x);
   }
 
+  const auto skewed = published::skewed_moe_rows(folder);
+  for (const auto& x : skewed) {
+    if (x.fitted) libraries[x.kind()].push_back(x);
+  }
+
   scores of_all;
   for (const auto& library : libraries) {  // clang 14 captures no structured binding
     published::with_expert_model(*library.second.front().kernels, [&](auto model) {
@@ -185,6 +190,11 @@ int run(const std::string& folder, bool) {
   for (const auto& x : all) {
     const auto e = x.estimate(pm::catalog::moe_profile_of(*x.device).value);
     if (!x.fitted) never[x.gpu + ' ' + x.kind()].push_back(std::log(x.seconds / e.time.value()));
+  }
+  for (const auto& x : skewed) {
+    const auto e = x.estimate(pm::catalog::moe_profile_of(*x.device).value);
+    if (!x.fitted)
+      never[x.gpu + ' ' + x.kind() + ", skewed"].push_back(std::log(x.seconds / e.time.value()));
   }
   for (const auto& [who, residual] : never) published::print_score("never fitted", who, residual);
   dequantised_fit(folder).print();

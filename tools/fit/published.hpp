@@ -115,15 +115,20 @@ struct moe_row {
   const pm::moe_kernels* kernels = nullptr;
   double seconds = 0.0;
   pm::expert_routing routing = pm::expert_routing::balanced;
+  double popularity_exponent = 1.2;
   bool fitted =
       true;  ///< sglang's by tuned tiles were not, nor 256 experts, nor what computes_all_choices
 
   std::string kind() const { return kernels->name.c_str(); }
   template <class T>
+  pm::basic_call_conditions<T> conditions() const {
+    return {.routing = routing, .popularity_exponent = T(popularity_exponent)};
+  }
+  template <class T>
   pm::basic_estimate<T> estimate(const pm::basic_accelerator<T>& a,
                                  const pm::basic_machine_parameters<T>& p) const {
     return pm::calibrated_estimate(a, pm::lift<T>(workload), {p, pm::lift<T>(*kernels)},
-                                   {.routing = routing});
+                                   conditions<T>());
   }
   pm::estimate estimate(const pm::machine_parameters& p) const { return estimate(*device, p); }
 };
@@ -202,6 +207,37 @@ inline std::vector<moe_row> workstation_moe_rows(const std::string& folder) {
                    .seconds = r.seconds(),
                    .routing = pm::expert_routing::balanced,
                    .fitted = true});
+  }
+  return out;
+}
+
+/// Experts of vLLM 0.24 on H100 and H200 with routing by a power law. Only those with a scale per
+/// tensor are fitted: no balanced ones are published. Nemotron's have no gate.
+inline std::vector<moe_row> skewed_moe_rows(const std::string& folder) {
+  std::vector<moe_row> out;
+  for (const auto& r : rows_of(folder, "aic_moe_new_public.csv")) {
+    const std::string& dtype = r.text("dtype");
+    const std::string power_law = "power_law_";
+    const pm::accelerator* device = device_named(r.text("gpu"));
+    const bool hopper = device != nullptr && device->architecture == pm::chip_architecture::hopper;
+    if (!hopper || !r.text("distribution").starts_with(power_law)) continue;
+    if (dtype != "bfloat16" && dtype != "fp8" && dtype != "fp8_block") continue;
+    const bool per_tensor = dtype == "fp8";
+    const bool by_cutlass = r.text("backend").find("cutlass") != std::string::npos;
+    moe_row x{.gpu = r.text("gpu"),
+              .group = shape_in(r),
+              .workload = experts_in(r, dtype == "bfloat16" ? pm::bf16 : pm::fp8),
+              .device = device,
+              .kernels = per_tensor            ? &pm::catalog::cutlass_fp8_per_tensor_experts
+                         : dtype == "bfloat16" ? &pm::catalog::triton_experts
+                         : by_cutlass          ? &pm::catalog::cutlass_experts
+                                               : &pm::catalog::triton_fp8_experts,
+              .seconds = r.seconds(),
+              .routing = pm::expert_routing::power_law,
+              .popularity_exponent = std::stod(r.text("distribution").substr(power_law.size())),
+              .fitted = per_tensor};
+    x.workload.gated = r.count("topk") != 22.0 && r.count("hidden_size") != 2688.0;
+    out.push_back(x);
   }
   return out;
 }

@@ -109,6 +109,14 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
   out["output_tokens_per_s"] = number_json("output_tokens_per_s", p.output_rate.value());
   out["gpu_s_per_million_tokens"] =
       number_json("gpu_s_per_million_tokens", p.gpu_time_per_million.value());
+  if (note != nullptr && !p.prefill && p.output_rate.value() > 0.0) {
+    const pm::deployment d = deployment_of(q, p);
+    if (pm::has_board_power(d.device)) {
+      const auto load = pm::resolve_prefix_hit(d, load_of(q, p));
+      out["joules_per_output_token"] =
+          number_json("joules_per_output_token", pm::joules_per_output_token(d, load, p.serving));
+    }
+  }
   out["usd_per_million_tokens"] = amount_json("usd_per_million_tokens", p.cost_per_million);
   const auto hourly = usd_per_hour_of(p);
   out["usd_per_hour"] = hourly ? number_json("usd_per_hour", *hourly) : json(nullptr);

@@ -1,6 +1,10 @@
 // Collectives on the fabric that joins the accelerators.
+#include <algorithm>
+#include <perfmodel/kernels/catalog/collectives.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
+#include <string>
+#include <string_view>
 
 #include "query.hpp"
 
@@ -23,8 +27,14 @@ struct collective {
             degree("ranks", "number of ranks"),
             amount_of_bytes("bytes", "buffer size, as nccl-tests counts it").above_zero(),
             word("implementation", "implementation of the collective; default: the fastest",
-                 {"nccl", "one_shot", "two_shot", "custom"})
+                 {"nccl", "one_shot", "two_shot", "custom", "deepep", "deepep_low_latency"})
                 .optional(),
+            word("phase", "all-to-all of experts by DeepEP: dispatch or combine",
+                 {"dispatch", "combine"})
+                .otherwise("dispatch"),
+            degree("top_k", "experts per token, for deepep, which sends a token once to a rank")
+                .otherwise("8"),
+            degree("sms", "SMs that send, for deepep").otherwise("24"),
             word("algorithm", "algorithm; default: the fastest",
                  {"ring", "tree", "one_shot", "two_shot", "in_network"})
                 .optional(),
@@ -62,6 +72,8 @@ struct collective {
     auto fabric = in.accelerator().fabric;
     if (in.has("link_bytes_per_s"))
       fabric.bandwidth = in.template amount<pm::bandwidth<T>>("link_bytes_per_s");
+    const std::string_view by = in.has("implementation") ? in.text("implementation") : "";
+    if (by.starts_with("deepep")) return by_deepep(in, fabric, c, mode);
     if (in.has("network_bytes_per_s")) return over_nodes(in, fabric, c, mode);
     const auto e = pm::collective_time(fabric, c, mode);
     outcome<T> out;
@@ -85,6 +97,44 @@ struct collective {
     key k = positive(key_name, what, 1e18).optional();
     k.unit = pm::exponents_of<pm::bandwidth<>>();
     return k;
+  }
+  /// DeepEP's all-to-all; its bound has the link alone.
+  template <pm::Scalar T, class Mode>
+  static outcome<T> by_deepep(inputs<T>& in, const pm::basic_interconnect<T>& fabric,
+                              const pm::basic_collective<T>& c, const Mode& mode) {
+    if (c.operation != pm::collective_op::all_to_all) {
+      throw pm::error(pm::error_code::inconsistent, "implementation is " +
+                                                        std::string(in.text("implementation")) +
+                                                        "; allowed: with operation all_to_all");
+    }
+    namespace cat = pm::catalog;
+    const bool low_latency = in.text("implementation") == "deepep_low_latency";
+    const bool dispatch = in.text("phase") == "dispatch";
+    const pm::catalog::deepep_kernels& k =
+        low_latency
+            ? (dispatch ? cat::deepep_low_latency_dispatch : cat::deepep_low_latency_combine)
+            : (dispatch ? cat::deepep_dispatch : cat::deepep_combine);
+    const double ranks = c.ranks,
+                 inside = in.has("node_ranks") ? in.whole("node_ranks") : fabric.ranks;
+    const auto message = in.template amount<pm::bytes<T>>("bytes");
+    pm::bandwidth<T> network{};
+    if (in.has("network_bytes_per_s"))
+      network = in.template amount<pm::bandwidth<T>>("network_bytes_per_s");
+    else if (ranks > inside)
+      in.missing("network_bytes_per_s", "ranks on several nodes");
+    const double top_k = in.whole("top_k"), sms = in.whole("sms");
+    outcome<T> out;
+    if constexpr (requires { mode.notes; }) {
+      out.add("time_s", "time",
+              cat::deepep_time(fabric, k, message, ranks, top_k, sms, inside, network));
+      const bool measured = in.accelerator().name.view() == "h200_sxm" && !(ranks > inside);
+      out.log_sigma = measured ? k.log_sigma : cat::in_quadrature(k.log_sigma, 0.2);
+    } else {
+      const double sent =
+          low_latency ? (std::min(ranks, inside) - 1.0) / ranks : (ranks - 1.0) / ranks / top_k;
+      out.add("time_s", "time", pm::duration<T>(message * sent / fabric.bandwidth.quantity()));
+    }
+    return out;
   }
   /// Hierarchical collective: the fabric inside a node, the network between nodes.
   template <pm::Scalar T, class Mode>

@@ -86,6 +86,7 @@ struct serving {
       note_sums(out, d, d, share, s.batch, mode);
       note_least(out, s, share);
       note_workload(out, in);
+      if constexpr (requires { mode.notes; }) add_energy(out, d, share, s);
       add_reservation(out, memory_budget_of(d));
       add_hits(out, d, share);
       add_fetch(out, d, share, serve);
@@ -170,6 +171,19 @@ struct serving {
     out.prefill_terms = s.prefill.terms;
     note_formats(out, in);
     return out;
+  }
+
+  /// Power of a GPU, and the energy of all GPUs per output token.
+  template <pm::Scalar T>
+  static void add_energy(outcome<T>& out, const pm::basic_deployment<T>& d,
+                         const pm::basic_service_load<T>& l,
+                         const pm::basic_serving_estimate<T>& s) {
+    using pm::lower;
+    if (!pm::has_board_power(d.device) || !(lower(s.output_rate.value()) > 0.0)) return;
+    const auto hits = pm::resolve_prefix_hit(d, l);
+    out.add("power_w", "power of one GPU", pm::power_of_service(d, hits, s));
+    out.add("joules_per_output_token", "joules per output token, all GPUs",
+            pm::joules_per_output_token(d, hits, s));
   }
 
   /// Engine of the collectives, for the decode batch and for prefill.

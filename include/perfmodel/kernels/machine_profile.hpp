@@ -26,7 +26,8 @@ enum class cache_state { warm, cold };
 /// How tokens choose experts. `random`: each token chooses independently. `balanced`: every expert
 /// has the same number of tokens. `grouped`: balanced, but all tokens choose from the same half of
 /// the experts. A router with expert groups (DeepSeek: 4 of 8) does so for similar tokens.
-enum class expert_routing { random, balanced, grouped };
+/// `power_law`: some experts are more popular than others, see popular_experts.
+enum class expert_routing { random, balanced, grouped, power_law };
 
 /// Conditions under which a kernel runs; the defaults are those inside a model. A benchmark of one
 /// GEMM reads `weight_copies` weight buffers in turn, so a warm L2 has a part of each.
@@ -35,6 +36,7 @@ struct basic_call_conditions {
   cache_state cache = cache_state::cold;
   T weight_copies = T(1.0);  ///< number of weight buffers that a benchmark reads in turn
   expert_routing routing = expert_routing::random;
+  T popularity_exponent = T(1.2);  ///< exponent of expert_routing::power_law
   T imbalance = T(1.0);  ///< rows of the busiest rank / mean rows, with expert parallelism
   /// limit on the rows of a rank / mean rows of a rank; rows beyond it are dropped
   std::optional<T> capacity_factor{};
@@ -44,6 +46,7 @@ struct basic_call_conditions {
     f("cache", s.cache...);
     f(field::positive("weight_copies"), s.weight_copies...);
     f("routing", s.routing...);
+    f(field::positive("popularity_exponent"), s.popularity_exponent...);
     f(field::count("imbalance"), s.imbalance...);
     f(field::count("capacity_factor"), s.capacity_factor...);
   }

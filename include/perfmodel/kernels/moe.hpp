@@ -1,11 +1,13 @@
 // Time of a block of experts, run as grouped GEMMs: libraries, tuned tiles, Triton's default tiles.
 #pragma once
 
+#include <optional>
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/kernels/machine_profile.hpp>
 #include <perfmodel/laws/iron_law.hpp>
 #include <perfmodel/operators/moe.hpp>
+#include <perfmodel/parallel/expert.hpp>
 #include <perfmodel/units/quantity.hpp>
 
 namespace perfmodel::inline v0_3 {
@@ -24,6 +26,7 @@ struct basic_moe_kernels {
   T buffer_share = T(1.0);     ///< share of DRAM bandwidth for the buffers between kernels
   T matrix_ratio = T(1.0);     ///< matrix rate of these kernels / matrix rate of GEMMs
   T dram_saturation = T(1.0);  ///< tiles on a share x of the SMs draw min(1, x times this)
+  duration<T> tile_fill{};     ///< start and end of a tile
   /// exponent of the norm that overlaps matrix time and weight reads: 2 is the root of the sum of
   /// squares, more is nearer to the maximum
   T overlap = T(2.0);
@@ -48,6 +51,7 @@ struct basic_moe_kernels {
     f(field::positive("buffer_share"), s.buffer_share...);
     f(field::positive("matrix_ratio"), s.matrix_ratio...);
     f(field::positive("dram_saturation"), s.dram_saturation...);
+    f(field::not_negative("tile_fill"), s.tile_fill...);
     f(field::positive("overlap"), s.overlap...);
     f("launcher_tiles", s.launcher_tiles...);
     f("columns_first", s.columns_first...);
@@ -172,7 +176,7 @@ struct grouped_rates {
   bytes<T> l2_bytes{};  ///< weight bytes that stay in L2 until the next tile of rows
 };
 
-/// Groups of a grouped GEMM, all with equally many rows: the experts in use, or the shared experts.
+/// Groups of a grouped GEMM: the experts in use, or the shared experts. `row_tiles` is the mean.
 template <Scalar T>
 struct expert_groups {
   T count{}, tile_rows{}, row_tiles{};
@@ -217,7 +221,8 @@ constexpr duration<T> grouped_gemm_time(const expert_groups<T>& g, const T& colu
   const T waves = named("waves", T(g.count * g.row_tiles * column_tiles / r.sms));
   const T padded = g.count * g.row_tiles * g.tile_rows * column_tiles * k.tile_columns;
   const duration<T> compute = named(
-      "matrix time", 2.0 * padded * depth * flop / r.matrix * scalar_max(T(1.0), T(1.0 / waves)));
+      "matrix time", 2.0 * padded * depth * flop / r.matrix * scalar_max(T(1.0), T(1.0 / waves)) +
+                         scalar_max(T(1.0), waves) * k.tile_fill);
   const T readers = named("tiles that read weights", T(g.count * column_tiles / r.sms));
   const T drawn_share = scalar_min(T(1.0), T(k.dram_saturation * readers));
   const bytes<T> weights = columns * depth * r.bytes_per_weight;
@@ -255,14 +260,21 @@ constexpr duration<T> untuned_block_time(const basic_accelerator<T>& a, const ba
 template <Scalar T>
 struct routed_work {
   T rows{}, touched{};
+  std::optional<basic_popular_experts<T>> popular{};  ///< with expert_routing::power_law
 };
 
 /// Rows and experts in use of the busiest rank. Rows are the mean x min(imbalance, capacity
 /// factor), but no more than all tokens can send to the rank's experts.
-/// With grouped routing, half of the experts are in use, all on the same ranks.
+/// With grouped routing, half of the experts are in use, all on the same ranks. With a power law,
+/// those of popular_experts.
 template <Scalar T>
 constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
                                         const basic_call_conditions<T>& conditions) {
+  if (conditions.routing == expert_routing::power_law) {
+    const auto p = popular_experts_of(x.tokens, x.top_k, x.experts, x.expert_parallel,
+                                      conditions.popularity_exponent);
+    return {p.rows, scalar_max(T(1.0), p.touched()), p};
+  }
   const T own_experts = x.experts / x.expert_parallel;
   const bool grouped = conditions.routing == expert_routing::grouped;
   const T experts_in_routing = grouped ? scalar_max(x.top_k, T(0.5 * x.experts)) : x.experts;
@@ -276,7 +288,7 @@ constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
   }
   const T expected = scalar_max(T(1.0), experts_touched(x));
   const T balanced = scalar_min(active_experts, scalar_max(T(1.0), rows));
-  return {rows, conditions.routing == expert_routing::random ? expected : balanced};
+  return {rows, conditions.routing == expert_routing::random ? expected : balanced, std::nullopt};
 }
 
 /// Bytes that the kernels of a block write and read, with 2-byte values.
@@ -315,10 +327,10 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const bas
                                positive("sms", a.sms).value(),
                                k.columns_first ? partition_capacity(a) : bytes<T>{}};
   const T expert_tokens = named("tokens per expert", T(rank_rows / touched));
-  duration<T> gemms =
-      k.untuned ? untuned_block_time(a, x, c, touched, rank_rows, rates)
-                : block_time(expert_groups<T>(touched, expert_tokens, x.expert_parallel, k), x,
-                             width, rates, k);
+  expert_groups<T> groups(touched, expert_tokens, x.expert_parallel, k);
+  if (routed.popular) groups.row_tiles = routed.popular->row_tiles(groups.tile_rows) / touched;
+  duration<T> gemms = k.untuned ? untuned_block_time(a, x, c, touched, rank_rows, rates)
+                                : block_time(groups, x, width, rates, k);
   if (upper(x.shared_experts) > 0.0) {
     const T tokens = x.tokens / x.expert_parallel;
     gemms += block_time(expert_groups<T>(x.shared_experts, tokens, x.expert_parallel, k), x, width,

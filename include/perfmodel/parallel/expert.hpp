@@ -143,4 +143,88 @@ constexpr T largest_expert_load(const T& tokens, const std::type_identity_t<T>& 
   return named("largest load", T(1.0 + detail::largest_of_normals(experts) * deviation));
 }
 
+/// Rows of the experts of the busiest expert-parallel rank, with popularity by a power law: the
+/// number x of an expert's tokens has the density x^-a from `least` to `most`. In steps of u,
+///   x(u) = (least^(1-a) + u (most^(1-a) - least^(1-a)))^(1/(1-a)),  u = (i + 1/2) / experts
+/// and all x are scaled to tokens x top_k rows. The busiest of R ranks with m experts each has
+///   m mean + e(R) sqrt((m variance + m mean) (1 - 1/R)),
+/// with e the largest of R normal values, and at least the most popular expert and m - 1 mean ones.
+/// Source: ai-dynamo/aiconfigurator 095f58a5, collector, power_law_logits_v3: x is 1 to 0.8 of the
+/// tokens, and 0.01 to 2 with fewer rows than experts; rank 0 is the busiest.
+/// Leaves out: the variation between two draws; placement of experts by popularity.
+/// Test: tests/unit/expert_load.cpp, against a simulation of that source.
+template <Scalar T = double>
+struct basic_popular_experts {
+  T least{}, most{}, exponent{};
+  double experts{};  ///< experts of the rank
+  T unit = T(1.0);   ///< rows per unit of popularity
+  T rows{};          ///< rows of the rank
+
+  /// x(u) of the i-th of n experts, the least popular one first.
+  constexpr T popularity(double i, double n) const {
+    using math::exp;
+    using math::log;
+    using math::pow;
+    const double u = (i + 0.5) / n;
+    const T s = 1.0 - exponent;
+    if (lower(s) < 1e-6 && upper(s) > -1e-6) return least * exp(T(u * log(T(most / least))));
+    const T first = pow(least, s);
+    return pow(T(first + u * (pow(most, s) - first)), T(1.0 / s));
+  }
+  /// Sum of f(rows) over the experts of the rank.
+  template <class F>
+  constexpr T sum(const F& f) const {
+    T total(0.0);
+    for (double i = 0.0; i < experts; i += 1.0) total += f(T(unit * popularity(i, experts)));
+    return total;
+  }
+  /// Experts with a row: one with fewer than 1 has one as often.
+  constexpr T touched() const {
+    return sum([](const T& r) { return scalar_min(T(1.0), r); });
+  }
+  /// Tiles of `tile_rows` rows, over all experts.
+  constexpr T row_tiles(const T& tile_rows) const {
+    return sum([&](const T& r) {
+      using math::ceil;
+      return T(scalar_min(T(1.0), r) * ceil(T(scalar_max(T(1.0), r) / tile_rows)));
+    });
+  }
+};
+using popular_experts = basic_popular_experts<>;
+
+/// popular_experts of a power law with `exponent`, over `ranks`. Errors: top_k outside 1 to
+/// experts; an exponent of 0 or less.
+template <Scalar T>
+constexpr basic_popular_experts<T> popular_experts_of(const T& tokens,
+                                                      const std::type_identity_t<T>& top_k,
+                                                      const std::type_identity_t<T>& experts,
+                                                      const std::type_identity_t<T>& ranks,
+                                                      const std::type_identity_t<T>& exponent) {
+  using math::sqrt;
+  detail::within("top_k", top_k, 1.0, upper(detail::count("experts", experts)), "1 to experts");
+  const T rows = detail::count("tokens", tokens) * top_k;
+  const bool few = upper(rows) <= upper(experts);
+  basic_popular_experts<T> p{.least = T(few ? 0.01 : 1.0),
+                             .most = few ? T(2.0) : scalar_max(T(1.01), T(0.8 * tokens)),
+                             .exponent = detail::positive("popularity_exponent", exponent),
+                             .experts = upper(experts)};
+  const T total = p.sum([](const T& x) { return x; });
+  const T squares = p.sum([](const T& x) { return T(x * x); });
+  p.unit = rows / total;
+  p.rows = rows;
+  if (!(upper(ranks) > 1.0)) return p;
+  const T own = experts / ranks, mean = rows / experts;
+  const T variance = squares / experts * p.unit * p.unit - mean * mean;
+  const T variance_of_rank = own * (scalar_max(T(0.0), variance) + mean) * (1.0 - 1.0 / ranks);
+  const T normal = own * mean + detail::largest_of_normals(ranks) * sqrt(variance_of_rank);
+  const T most_popular = p.unit * p.popularity(p.experts - 1.0, p.experts);
+  const T others = (rows - most_popular) / (experts - 1.0);
+  p.rows = scalar_min(scalar_max(normal, T(most_popular + (own - 1.0) * others)),
+                      T(tokens * scalar_min(top_k, own)));
+  p.experts = upper(own);
+  p.unit = T(1.0);
+  p.unit = p.rows / p.sum([](const T& x) { return x; });
+  return p;
+}
+
 }  // namespace perfmodel::inline v0_3

@@ -269,4 +269,33 @@ template <Scalar T>
 constexpr basic_serving_estimate<T> serving(const basic_deployment<T>&,
                                             const basic_service_load<T>&) = delete;
 
+/// Mean power of one GPU of a replica under a load, from its estimate: power_of_step of the mean
+/// engine step, B decodes and their share of prefill tokens, B I / O, in B / output rate. A replica
+/// with B below 1 is idle for a share 1 - B.
+/// Leaves out: drafts of speculative decoding.
+/// Errors: those of power_of_step; out_of_range without output. Test: measured watts.
+template <Scalar T>
+constexpr power<T> power_of_service(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                                    const basic_serving_estimate<T>& s) {
+  const T decodes = scalar_max(T(1.0), s.batch), busy = scalar_min(T(1.0), s.batch);
+  const T prefills = decodes / l.output_tokens;
+  basic_iteration<T> mean{.batch = decodes, .context = detail::mean_context(l)};
+  mean.prefill_tokens = prefills * detail::uncached_tokens(l);
+  mean.prefill_sequences = prefills;
+  mean.steady = true;
+  const duration<T> time =
+      s.batch * lift<T>(token) / detail::positive("output_rate", s.output_rate);
+  const power<T> idle = basic_board_power<T>{}.idle * d.device.tdp.quantity();
+  return busy * power_of_step(d, mean, time) + (1.0 - busy) * idle;
+}
+
+/// Joules per output token of a replica: power_of_service x GPUs / output rate.
+template <Scalar T>
+constexpr T joules_per_output_token(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                                    const basic_serving_estimate<T>& s) {
+  const auto watts = power_of_service(d, l, s);
+  return named("joules per output token",
+               T(double(d.layout.ranks()) * watts / s.output_rate * lift<T>(token / joule)));
+}
+
 }  // namespace perfmodel::inline v0_3

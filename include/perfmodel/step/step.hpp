@@ -4,6 +4,7 @@
 // This header comes first: a wrong policy then gives a short compile error.
 #include <perfmodel/laws/execution.hpp>
 
+#include <perfmodel/laws/energy.hpp>
 #include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/step_times.hpp>
 
@@ -84,5 +85,18 @@ constexpr basic_estimate<T> step(const basic_deployment<T>& d, const basic_itera
 /// Deleted: choose step_bound(d, i) or step(d, i, policy).
 template <Scalar T>
 constexpr basic_estimate<T> step(const basic_deployment<T>&, const basic_iteration<T>&) = delete;
+
+/// Mean power of one GPU in an engine step that takes `time`: board_power_of the step's work. With
+/// p pipeline stages, a GPU does that work p times in `time`.
+/// Errors: those of demand_of_step; inconsistent without a stated tdp.
+/// Test: Llama 3.1 8B on H100 within 25 % of measured watts.
+template <Scalar T>
+constexpr power<T> power_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
+                                 const duration<T>& time) {
+  const basic_step_demand<T> s = demand_of_step(d, i);
+  const duration<T> stage = time / double(d.layout.pipeline);
+  return board_power_of(d.device, bandwidth<T>((s.weights + s.cache) / stage),
+                        T(s.compute / stage));
+}
 
 }  // namespace perfmodel::inline v0_3

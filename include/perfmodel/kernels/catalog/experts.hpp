@@ -51,6 +51,23 @@ inline constexpr moe_kernels
     trtllm_experts = moe_row("trtllm_experts",         {13.63, 0.8431, 0.6903, 3.406}, 3.0, {8.0, 64.0}, false, true),
     trtllm_fp8_experts = moe_row("trtllm_fp8_experts", {32.55, 0.8431, 0.2678, 3.381}, 3.0, {8.0, 64.0}, true, true);
 // clang-format on
+/// FlashInfer's CUTLASS grouped GEMM on Hopper with fp8 weights and one scale per tensor, as vLLM
+/// 0.24 runs ModelOpt's checkpoints in a benchmark without the autotuner: tiles of 256 rows and 16
+/// columns. Fitted to 325 skewed rows of H100 and H200 in ai-dynamo/aiconfigurator 095f58a5 (no
+/// balanced ones are published): 11 % off in sample, 11.5 % with a chip, a shape or a layout left
+/// out.
+/// cutlass_experts, with block scales, would be 3 to 4 times too fast.
+inline constexpr moe_kernels cutlass_fp8_per_tensor_experts{
+    .name = "cutlass_fp8_per_tensor_experts",
+    .least_tile_rows = 256.0,
+    .most_tile_rows = 256.0,
+    .tile_columns = 16.0,
+    .floor = 27.56 * us,
+    .buffer_share = 0.6542,
+    .matrix_ratio = 0.1805,
+    .dram_saturation = 0.3683,
+    .tile_fill = 1.191 * us,
+    .overlap = 3.0};
 /// Triton's experts on RTX PRO 6000, as vLLM 0.19 ran them: its L2 of 128 MiB holds the buffers of
 /// 2,048 tokens. Only buffer_share is fitted (fit_workstation.cpp); standard error 0.05.
 /// matrix_ratio is Hopper's, from an earlier fit of all machines.
@@ -80,11 +97,20 @@ inline constexpr moe_kernels untuned_triton_experts{.name = "untuned_triton_expe
                                                     .few_tokens_dram_ratio = 1.332,
                                                     .many_tokens_dram_ratio = 0.851};
 /// 4-bit weights with 16-bit operands (Marlin, and Triton's kernels for MXFP4), dequantised on the
-/// way to Triton's GEMMs. No rows of such kernels are published: the matrix rate was fitted to 218
+/// way to Triton's GEMMs. The matrix rate was fitted to 218
 /// services of gpt-oss by vllm on H200, with the CPU time of a step and of a sequence, under an
 /// earlier law of a service. fit_moe.cpp finds 0.349 by today's law, which is worse for their TTFT
 /// (docs/laws/calibrated_moe.md).
 inline constexpr moe_kernels dequantised_experts =
     moe_row("dequantised_experts", {30.34, 0.5025, 0.292, 2.213}, 2.0, {16.0, 128.0}, true);
+// vLLM 0.24's 4-bit experts with 16-bit operands by library, fitted to skewed rows of H100 and H200
+// in ai-dynamo/aiconfigurator 095f58a5: Marlin (54 rows of int4 and MXFP4; 19 % off in sample, 26
+// and 30 % with a chip left out) and Triton's MXFP4 (21 rows of gpt-oss; 20, 26 and 28 %). With
+// dequantised_experts they are 26 and 85 % off. Services keep dequantised_experts.
+// clang-format off
+inline constexpr moe_kernels
+    marlin_experts = moe_row("marlin_experts",             {67.6, 0.867, 0.303, 3.38}, 2.0, {16.0, 128.0}, true),
+    triton_mxfp4_experts = moe_row("triton_mxfp4_experts", {53.4, 1.0,   0.793, 2.0},  2.0, {16.0, 128.0}, true);
+// clang-format on
 
 }  // namespace perfmodel::inline v0_3::catalog
