@@ -133,6 +133,8 @@ pm::calibrated kernels_of(const pm::accelerator& a, pm::engine e) {
   pm::calibrated c = pm::calibrated_for(a, e);
   c.engine.step_cpu_time = c.engine.sequence_cpu_time = c.engine.rank_wait = {};
   c.engine.layer_time = c.engine.expert_layer_time = {};
+  c.engine.latent_layer_time = {};
+  c.engine.prefill_latent_layer_time = c.engine.prefill_recurrent_layer_time = {};
   c.engine.tensor_scale_share = c.engine.quantise_share = 1.0;
   return c;
 }

@@ -524,11 +524,15 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
                                       "sequence_cpu_time",
                                       "layer_time",
                                       "expert_layer_time",
+                                      "latent_layer_time",
+                                      "prefill_latent_layer_time",
+                                      "prefill_recurrent_layer_time",
                                       "rank_wait",
                                       "request_cpu_time",
                                       "request_iterations",
                                       "pool_iterations",
                                       "run_start",
+                                      "compile_time",
                                       "log_sigma"});
   for (const double copies : {-1.0, std::nan(""), HUGE_VAL}) {
     CHECK(

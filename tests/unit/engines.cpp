@@ -7,6 +7,8 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/deepseek.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/qwen.hpp>
+#include <perfmodel/serving.hpp>
 #include <perfmodel/step.hpp>
 #include <string>
 
@@ -71,6 +73,55 @@ TEST_CASE("engines: kernels of layers that no operator counts, by hand", "[engin
   }
   CHECK(std::abs(prepare(r1, layers).step_time(decode) / step(r1, decode, layers).time - 1.0) <
         1e-12);
+}
+
+TEST_CASE("engines: layers that a prefill launches one by one, by hand", "[engines]") {
+  // DeepSeek-R1: 61 layers of latent attention. Qwen3.5 397B: 45 of 60 layers are recurrent.
+  const auto on_eight = [](const pm::transformer& m) {
+    return pm::deployment{.device = pm::catalog::h200_sxm, .model = m, .layout = {.tensor = 8}};
+  };
+  pm::calibrated c = pm::calibrated_for(pm::catalog::h200_sxm);
+  const pm::calibrated none = c;
+  c.engine.latent_layer_time = 10.0 * pm::us;
+  c.engine.prefill_latent_layer_time = 100.0 * pm::us;
+  c.engine.prefill_recurrent_layer_time = 1000.0 * pm::us;
+  const auto more = [&](const pm::deployment& d, const pm::iteration& i) {
+    const double ms = 1e3 * (step(d, i, c).time - step(d, i, none).time).value();
+    CHECK(std::abs(1e3 * (prepare(d, c).step_time(i) - prepare(d, none).step_time(i)).value() -
+                   ms) < 1e-9);
+    return ms;
+  };
+  const pm::iteration decode{.batch = 8, .context = 1000}, prompt{.prefill_tokens = 500};
+  const pm::iteration both{.batch = 8, .context = 1000, .prefill_tokens = 500};
+  CHECK(std::abs(more(on_eight(pm::catalog::deepseek_r1), prompt) - 6.71) < 1e-9);
+  CHECK(std::abs(more(on_eight(pm::catalog::deepseek_r1), both) - 6.71) < 1e-9);
+  CHECK(std::abs(more(on_eight(pm::catalog::deepseek_r1), decode) - 0.61) < 1e-9);
+  pm::deployment no_blocks = on_eight(pm::catalog::deepseek_r1);
+  no_blocks.weights = pm::bf16;
+  CHECK(more(no_blocks, decode) == 0.0);
+  CHECK(std::abs(more(on_eight(pm::catalog::qwen_3_5_397b_a17b), prompt) - 45.0) < 1e-9);
+  CHECK(more(on_eight(pm::catalog::qwen_3_5_397b_a17b), decode) == 0.0);
+  CHECK(more(on_eight(pm::catalog::llama_3_1_70b), prompt) == 0.0);
+}
+
+TEST_CASE("engines: fp8 blocks delay the initial burst of a run by compile_time", "[engines]") {
+  pm::deployment d{.device = pm::catalog::h200_sxm,
+                   .model = pm::catalog::deepseek_r1,
+                   .layout = {.tensor = 8},
+                   .serving_engine = pm::engine::sglang};
+  pm::calibrated c = pm::calibrated_for(d);
+  const pm::service_load l{.input_tokens = 1000,
+                           .output_tokens = 200,
+                           .arrivals = pm::closed_loop{.concurrency = 4, .requests = 40}};
+  const auto later = [&] {
+    c.engine.compile_time = {};
+    const pm::duration<> warm = serving(d, l, c).ttft;
+    c.engine.compile_time = 1.0 * pm::second;
+    return (serving(d, l, c).ttft - warm).value();
+  };
+  CHECK(std::abs(later() - 0.1) < 1e-9);  // 4 of 40 requests are the initial burst
+  d.weights = pm::fp8;                    // a scale per tensor
+  CHECK(later() == 0.0);
 }
 
 TEST_CASE("engines: SGLang's layers on Instinct, by hand", "[engines]") {
@@ -210,7 +261,7 @@ TEST_CASE("engines: time per output token of services", "[engines][shared]") {
         {"DeepSeek-R1 h200_sxm", 0.14},
         {"Qwen3-235B-A22B h200_sxm", 0.14},
         {"Qwen3.5-397B-A17B b200_sxm", 0.15},
-        {"Qwen3.5-397B-A17B h200_sxm", 0.185}}},
+        {"Qwen3.5-397B-A17B h200_sxm", 0.14}}},
       {pm::engine::trtllm,
        {{"DeepSeek-R1 b200_sxm", 0.13},
         {"Llama-3.1-70B b200_sxm", 0.095},
@@ -233,12 +284,14 @@ TEST_CASE("engines: time to the first token of services", "[engines][shared]") {
         {"gpt-oss-120b h200_sxm", 0.09},
         {"gpt-oss-120b h200_sxm, median", 0.09}}},
       {pm::engine::sglang,
-       {{"DeepSeek-R1 b200_sxm", 0.21},
-        {"DeepSeek-R1 h200_sxm", 0.25},
+       {{"DeepSeek-R1 b200_sxm", 0.22},
+        {"DeepSeek-R1 h200_sxm", 0.20},
         {"DeepSeek-R1 h200_sxm, median", 0.15},
-        {"Qwen3-235B-A22B h200_sxm", 0.35}}},
+        {"Qwen3-235B-A22B h200_sxm", 0.42},
+        {"Qwen3.5-397B-A17B b200_sxm", 0.30},
+        {"Qwen3.5-397B-A17B h200_sxm", 0.15}}},
       {pm::engine::trtllm,
-       {{"DeepSeek-R1 b200_sxm", 0.29},
+       {{"DeepSeek-R1 b200_sxm", 0.20},
         {"Llama-3.1-70B b200_sxm", 0.14},
         {"Llama-3.1-70B h200_sxm", 0.11},
         {"Qwen3-235B-A22B h100_sxm", 0.31},

@@ -192,6 +192,13 @@ TEST_CASE("service by hand: ITLs that a chunk stalls, and ITLs that whole prefil
   check_part(gaps, 0, 1 - share, 10, 0, 0);
   check_part(gaps, 1, share, 40 - 15, 0, 15 + (0.2 - share) / share * 20);
   CHECK(pm::detail::itl_of(t, p, 0.0).size() == 1);
+  // Prompts of 30 steps run together: at most one gap in 30 stalls, with 0.1 x 30 prompts in all.
+  t.collecting_steps = 30;
+  gaps = pm::detail::itl_of(t, p, 0.1);
+  const double together = (1 - std::exp(-3.0)) / 30;
+  check_part(gaps, 0, 1 - together, 10, 0, 0);
+  check_part(gaps, 1, together, 40 - 15, 0, 15 + (0.1 - together) / together * 20);
+  t.collecting_steps = 1;
   t.input_cv = 2;  // an exponential at most
   check_part(pm::detail::itl_of(t, p, 0.2), 1, share, 10, 0, 30 + (0.2 - share) / share * 20);
 }

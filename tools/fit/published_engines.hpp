@@ -195,13 +195,10 @@ using request_model = request_numbers<3>;
 using starting_request_model = request_numbers<4>;
 
 /// Services without queueing for a batch slot: the mean, and the median where there is one.
-/// Excluded: Qwen3.5 by SGLang, which waits 0.2 s at any load for reasons outside the model, and
-/// services that started cold.
+/// Excluded: services that started cold.
 inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& rows) {
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
-    if (r.deployment.serving_engine == pm::engine::sglang && r.model.starts_with("Qwen3.5"))
-      continue;
     if (r.started_cold) continue;
     const auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
     if (serving(r.deployment, r.load, calibration).capacity < r.load.concurrency()) continue;

@@ -99,13 +99,16 @@ inline pm::service_load load_of(const common::table_row& c, bool inferencex) {
 }
 
 /// Options of InferenceX's engines that affect TTFT, besides their defaults.
-/// DeepSeek-R1 by SGLang on B200: --scheduler-recv-interval 10 below 16 requests and 30 above.
+/// DeepSeek-R1 and Qwen3.5 by SGLang on B200: --scheduler-recv-interval 10 below 16 requests and 30
+/// above.
 /// --stream-interval does not delay a first token: SGLang sends tokens with a count of 1 modulo the
 /// interval.
 /// *Source:* SemiAnalysisAI/InferenceX, benchmarks/; sgl-project/sglang,
 /// scheduler_output_processor_mixin.py.
 inline void run_sglang_as_inferencex(service& s) {
-  if (model_of(s.model) != model_of("DeepSeek-R1") || !s.gpu.starts_with("b200")) return;
+  const bool polls_rarely =
+      model_of(s.model) == model_of("DeepSeek-R1") || s.model.starts_with("Qwen3.5");
+  if (!polls_rarely || !s.gpu.starts_with("b200")) return;
   s.load.batching_wait_iterations = s.load.concurrency() < 16.0 ? 5.0 : 15.0;
 }
 

@@ -16,7 +16,7 @@ constexpr const char* resources[] = {by_dram, by_flop, by_links, by_host, by_lau
 
 bool is_of_host(const std::string& path) {
   for (const char* own : {"engine.step_cpu_time", "engine.sequence_cpu_time",
-                          "engine.request_cpu_time", "engine.run_start"}) {
+                          "engine.request_cpu_time", "engine.run_start", "engine.compile_time"}) {
     if (path == own) return true;
   }
   return false;

@@ -215,6 +215,12 @@ struct basic_engine_profile {
   duration<T> layer_time{};
   /// the same of a layer with routed experts, in addition: routing, sorting, their quantisation
   duration<T> expert_layer_time{};
+  /// the same of a layer with latent attention in fp8 blocks: its absorbed projections
+  duration<T> latent_layer_time{};
+  /// the same of a layer with latent attention, or a recurrence, in a step with prefill: Python
+  /// launches its kernels one by one, and waits for their results
+  duration<T> prefill_latent_layer_time{};
+  duration<T> prefill_recurrent_layer_time{};
   duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
   T request_iterations{};          ///< engine steps that a request waits before it can join one
@@ -223,6 +229,8 @@ struct basic_engine_profile {
   /// decode steps between the transfer of a KV cache and the first token, in disaggregated pools
   T pool_iterations{};
   duration<T> run_start{};  ///< delay of the initial burst of a run, in addition to its prefills
+  /// compilation of GEMMs with fp8 blocks at their first use, in addition to run_start
+  duration<T> compile_time{};
   /// factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated
   std::optional<T> step_time_factor{};
@@ -250,12 +258,16 @@ struct basic_engine_profile {
     f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
     f(field::not_negative("layer_time"), s.layer_time...);
     f(field::not_negative("expert_layer_time"), s.expert_layer_time...);
+    f(field::not_negative("latent_layer_time"), s.latent_layer_time...);
+    f(field::not_negative("prefill_latent_layer_time"), s.prefill_latent_layer_time...);
+    f(field::not_negative("prefill_recurrent_layer_time"), s.prefill_recurrent_layer_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_cpu_time"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
     f(field::positive("prefill_step_factor"), s.prefill_step_factor...);
     f(field::not_negative("pool_iterations"), s.pool_iterations...);
     f(field::not_negative("run_start"), s.run_start...);
+    f(field::not_negative("compile_time"), s.compile_time...);
     f(field::positive("step_time_factor"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);

@@ -196,6 +196,16 @@ using layer_list = basic_layer_list<>;
 
 namespace detail {
 
+/// Number of layers whose mixer or feed-forward is a Shape.
+template <class Shape, Scalar T, class Kinds>
+constexpr T layers_with(const Kinds& kinds) {
+  T n{};
+  for (const auto& kind : kinds) {
+    if (std::holds_alternative<Shape>(kind.shape)) n += kind.layers;
+  }
+  return n;
+}
+
 /// Sum over the layers of of(shape); `kinds` are mixers or feed-forwards.
 template <class Kinds, class Of>
 constexpr auto over_layers(const Kinds& kinds, const Of& of) {

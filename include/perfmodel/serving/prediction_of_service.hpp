@@ -23,6 +23,7 @@ constexpr basic_service_terms<T> engine_terms(const Policy& policy) {
     terms.prefill_slowdown = policy.engine.prefill_step_factor;
     terms.pool_iterations = policy.engine.pool_iterations;
     terms.startup_time = policy.engine.run_start;
+    terms.compile_time = policy.engine.compile_time;
   }
   return terms;
 }
@@ -67,6 +68,8 @@ constexpr basic_service_terms<T> service_terms_of(const basic_deployment<T>& d,
   terms.input_cv = l.input_cv;
   terms.stream_steps = scalar_max(T(scalar_min(l.stream_interval, l.output_tokens) - 1.0), T(0.0));
   terms.scheduling_steps += l.batching_wait_iterations + terms.stream_steps;
+  if (multiplies_fp8_blocks(d)) terms.startup_time += terms.compile_time;
+  terms.collecting_steps = scalar_max(T(2.0 * l.batching_wait_iterations), T(1.0));
   return terms;
 }
 

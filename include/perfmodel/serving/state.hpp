@@ -49,9 +49,11 @@ struct basic_service_terms {
   T scheduling_steps{};            ///< engine steps before a request joins one
   /// Decode steps before the first streamed message; part of `scheduling_steps`.
   T stream_steps{};
+  T collecting_steps = T(1.0);              ///< steps between two prefill steps, at least
   T prefill_slowdown = T(1.0);              ///< time of a step with prefill / time of its kernels
   T pool_iterations{};                      ///< decode steps of a request between both pools
   duration<T> startup_time{};               ///< delay of the initial burst of a run
+  duration<T> compile_time{};               ///< compilation of GEMMs with fp8 blocks
   T max_running = T(1.0);                   ///< maximum number of running requests
   std::optional<T> prefills_per_request{};  ///< above 1 if preempted requests recompute
   duration<T> full_itl{};  ///< ITL with all batch slots taken, of an open loop; 0 if not known
@@ -132,9 +134,10 @@ constexpr basic_latency_distribution<T> pipelined_itl(const basic_service_terms<
 
 /// Distribution of the inter-token latency if on average m prefills (`prefills_per_interval`) start
 /// in an interval.
-///   share of intervals with prefill  q = max(1 - exp(-m), m / prefills per step)
+///   share of intervals with prefill  q = max((1 - exp(-w m)) / w, m / prefills per step)
 ///   mean                             ITL = D + q S + (m - q) M
 /// D is the time of a decode step, S the decode stall of one prefill, M the marginal prefill time.
+/// w is the number of steps for which the scheduler collects prompts before it prefills them.
 /// All coefficients are at least 0, so a slower step never lowers the mean. A prompt in c chunks
 /// delays c intervals, or (c + p - 1) / p of them in a pipeline of p stages. A prefill-first
 /// scheduler runs all waiting prompts, so m prompts take at least m saturated prefill times.
@@ -152,7 +155,8 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
   const T chunk_steps =
       pipelined_chunk_steps(T(p.decode_steps_per_prefill * p.prefills_per_step), p.pipeline_stages);
   const T any = chunked ? T(m * chunk_steps)
-                        : scalar_max(any_of(m), T(m / scalar_max(p.prefills_per_step, T(1.0))));
+                        : scalar_max(T(any_of(T(s.collecting_steps * m)) / s.collecting_steps),
+                                     T(m / scalar_max(p.prefills_per_step, T(1.0))));
   const T stalled = named("share of intervals with prefill", scalar_min(any, T(1.0)));
   itl.add({1.0 - stalled, p.decode_time});
   if (!(upper(stalled) > 0.0)) return itl;

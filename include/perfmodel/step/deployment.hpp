@@ -106,6 +106,16 @@ constexpr engine_formats formats_of(const basic_deployment<T>& d) {
   return f;
 }
 
+/// Whether linear layers multiply in fp8 with a scale per block of weights.
+template <Scalar T>
+constexpr bool multiplies_fp8_blocks(const basic_deployment<T>& d) {
+  const auto in_blocks = [](const storage_format& s) {
+    return s.format == number_format::fp8 && s.group.has_value();
+  };
+  return (in_blocks(d.weights.linear) || in_blocks(d.weights.experts)) &&
+         formats_of(d).linear.format == number_format::fp8;
+}
+
 /// The deployment with `utilization` 1 and no memory reserved for activations or the runtime:
 /// weights and KV cache share all memory, as in textbook formulas.
 template <Scalar T>

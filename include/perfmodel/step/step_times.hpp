@@ -91,15 +91,23 @@ class operator_times {
   [[no_unique_address]] typename memo_of<Policy>::type memo_{};
 };
 
-/// Time of the kernels of all layers that no operator counts: engine.layer_time per layer, and
-/// engine.expert_layer_time for each with routed experts.
+/// Time of all layers that no operator counts: engine.layer_time per layer,
+/// expert_layer_time for each with routed experts, latent_layer_time for latent attention in fp8
+/// blocks; in a step with prefill also prefill_latent_layer_time and prefill_recurrent_layer_time.
+/// Test: tests/unit/engines.cpp.
 template <Scalar T, class Engine>
-constexpr duration<T> uncounted_layer_time(const basic_transformer<T>& m, const Engine& engine) {
-  T expert_layers{};
-  for (const auto& kind : m.layers.feed_forwards) {
-    if (std::holds_alternative<basic_expert_shape<T>>(kind.shape)) expert_layers += kind.layers;
-  }
-  return m.layers.count * engine.layer_time + expert_layers * engine.expert_layer_time;
+constexpr duration<T> uncounted_layer_time(const rank_step<T>& p, const Engine& engine) {
+  const auto& layers = p.model().layers;
+  const T latent = layers_with<basic_latent_attention_shape<T>, T>(layers.mixers);
+  const T experts = layers_with<basic_expert_shape<T>, T>(layers.feed_forwards);
+  duration<T> t = layers.count * engine.layer_time + experts * engine.expert_layer_time;
+  const storage_format& attention = p.replica.weights.attention;
+  if (attention.format == number_format::fp8 && attention.group)
+    t += latent * engine.latent_layer_time;
+  if (!p.has_prefills()) return t;
+  const T recurrent = layers_with<basic_recurrent_shape<T>, T>(layers.mixers);
+  return t + p.prefill_share() * (latent * engine.prefill_latent_layer_time +
+                                  recurrent * engine.prefill_recurrent_layer_time);
 }
 
 /// Calls visit(operator, time) for each element-wise kernel that policy.elementwise_kernels
@@ -108,7 +116,7 @@ template <Scalar T, class Policy, class Visit>
 constexpr void visit_elementwise_kernel_times(const rank_step<T>& p, const Policy& policy,
                                               Visit&& visit) {
   if constexpr (requires { policy.engine.layer_time; }) {
-    const duration<T> uncounted = uncounted_layer_time(p.model(), policy.engine);
+    const duration<T> uncounted = uncounted_layer_time(p, policy.engine);
     if (upper(uncounted.value()) > 0.0) {
       visit(basic_operator<T>{.name = "uncounted kernels", .times = T(p.model().layers.count)},
             uncounted);

@@ -43,6 +43,9 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
     // A compute unit issues 64 lanes a clock, an SM 128; assumed.
     c.engine.dequantisation_cycles *= 2.0;
   }
+  // Times of fp8 blocks on Hopper: compilation by SGLang, projections by TensorRT-LLM.
+  if (a.architecture != chip_architecture::hopper)
+    c.engine.compile_time = c.engine.latent_layer_time = {};
   const catalog::measured_machine* original = catalog::original_of(a);
   if (original == &catalog::measured_rtx_pro_6000) {
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;

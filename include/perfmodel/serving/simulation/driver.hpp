@@ -279,7 +279,10 @@ replica_settings replica_settings_of(const deployment& d, const Policy& policy,
     s.disk_s_per_token = per_token * ranks / o.tiers.disk_bandwidth.value();
     s.fetch_overlaps = o.tiers.overlaps;
   }
-  if constexpr (requires { policy.engine.run_start; }) s.start_up = policy.engine.run_start.value();
+  if constexpr (requires { policy.engine.run_start; }) {
+    s.start_up = policy.engine.run_start.value();
+    if (multiplies_fp8_blocks(d)) s.start_up += policy.engine.compile_time.value();
+  }
   return s;
 }
 
