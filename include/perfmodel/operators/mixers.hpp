@@ -1,4 +1,4 @@
-// What mixes tokens beside attention: scores of sparse attention, and linear recurrences.
+// Sequence mixers other than attention: scores of sparse attention, and linear recurrences.
 #pragma once
 
 #include <perfmodel/operators/attention.hpp>
