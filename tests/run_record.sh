@@ -134,8 +134,8 @@ look() {  # <busy> <idle> <reasons>
   kill "$counter" && wait "$counter" 2>/dev/null || true
 }
 look 8 2 0x0000000000000041
-grep -q '^record: launch: BUSY CPU: other processes use .* cores;' "$work/said" || fail "a busy CPU: $(cat "$work/said")"
-grep -q '^record: launch: THROTTLED GPU: heat;' "$work/said" || fail "a throttled GPU: $(cat "$work/said")"
+grep -q '^record: launch: BUSY CPU: other processes use .* cores$' "$work/said" || fail "a busy CPU: $(cat "$work/said")"
+grep -q '^record: launch: THROTTLED GPU: heat$' "$work/said" || fail "a throttled GPU: $(cat "$work/said")"
 look 1 9 0x0000000000000005
 grep -qE 'BUSY|THROTTLED' "$work/said" && fail "an idle machine: $(cat "$work/said")"
 

@@ -299,9 +299,9 @@ held_back() {
 look_around() {
   local busy why
   busy=$(busy_cores)
-  [[ -z $busy ]] || note "$1: BUSY CPU: other processes use $busy; launches, host transfers and steps may be slower"
+  [[ -z $busy ]] || note "$1: BUSY CPU: other processes use $busy"
   why=$(held_back)
-  [[ -z $why ]] || note "$1: THROTTLED GPU: $why; times are longer than this GPU's"
+  [[ -z $why ]] || note "$1: THROTTLED GPU: $why"
 }
 
 record() {
