@@ -35,7 +35,8 @@ std::string file_name(const char* what, const std::string& device) {
 }
 
 /// Colours of the palette, the same in every picture.
-constexpr int measured_colour = 0, predicted_colour = 1, cached_colour = 5, bound_colour = 6;
+constexpr int measured_colour = 0, predicted_colour = 1, lowered_colour = 3, cached_colour = 5,
+              bound_colour = 6;
 
 void sort_rows(std::vector<series>& lines) {
   for (series& s : lines) std::sort(s.rows.begin(), s.rows.end());
@@ -234,6 +235,11 @@ picture ratio_picture(const std::string& device, const std::vector<seen>& points
           .panels = {std::move(q)}};
 }
 
+/// Predicted / measured; of a point at a lowered clock, predicted for that clock.
+double ratio_of(const comparison& c) {
+  return (c.slow && c.at_clock > 0.0 ? c.at_clock : c.predicted) / c.measured;
+}
+
 /// Predicted over measured times of GEMMs over their rows, a panel for each format.
 picture gemm_picture(const std::string& device, const std::vector<seen>& points) {
   std::map<std::string, std::vector<series>> formats;
@@ -243,12 +249,10 @@ picture gemm_picture(const std::string& device, const std::vector<seen>& points)
     auto& two = formats[word_of(*s.at, "format")];
     if (two.empty()) {
       two = {{"at the tensor clock", mark::points, measured_colour, {}},
-             {"at a lowered clock, predicted for that clock", mark::points, 3, {}},
+             {"at a lowered clock, predicted for that clock", mark::points, lowered_colour, {}},
              {"", mark::dashed, bound_colour, {}}};
     }
-    const double said =
-        s.said->slow && s.said->at_clock > 0.0 ? s.said->at_clock : s.said->predicted;
-    two[s.said->slow ? 1 : 0].rows.push_back({number_of(*s.at, "m"), said / s.said->measured, 0.0});
+    two[s.said->slow ? 1 : 0].rows.push_back({number_of(*s.at, "m"), ratio_of(*s.said), 0.0});
     two[2].rows = {{1.0, 1.0, 0.0}, {8192.0, 1.0, 0.0}};
   }
   picture p{.name = file_name("gemm_over_rows", device),
@@ -259,6 +263,46 @@ picture gemm_picture(const std::string& device, const std::vector<seen>& points)
             .y_least = 0.5,
             .y_most = 2.0};
   for (auto& [format, lines] : formats) p.panels.push_back({format, std::move(lines)});
+  return p;
+}
+
+/// Predicted over measured times, a panel for each quantity that has no picture of its own.
+picture times_picture(const std::string& device, const std::vector<seen>& points) {
+  constexpr std::pair<const char*, const char*> quantities[] = {
+      {"attention_prefill_time", "prefill attention"},
+      {"attention_decode_time", "decode attention"},
+      {"paged_attention_time", "decode attention through a block table"},
+      {"step_time", "steps of eight layers"},
+      {"moe_time", "experts"},
+      {"chain_time", "fused and unfused chains"},
+      {"launch_time", "launches"},
+      {"transfer_time", "transfers from and to the host"},
+      {"overlap_time", "GEMM concurrent with a transfer"},
+      {"shared_memory_time", "shared memory"},
+      {"arithmetic_time", "arithmetic peaks"},
+      {"verify_time", "verification of drafts"}};
+  picture p{
+      .name = file_name("times", device),
+      .title = cat("Predicted / measured over the measured time, ", device),
+      .caption = "Above 1: predicted too slow. Pink: at a lowered clock, and predicted for it.",
+      .x_label = "measured time",
+      .x_unit = "s",
+      .y_label = "predicted / measured",
+      .y_least = 0.2,
+      .y_most = 5.0,
+      .columns = 3};
+  for (const auto& [quantity, title] : quantities) {
+    panel q{.title = title,
+            .lines = {{"at the tensor clock", mark::points, measured_colour, {}},
+                      {"at a lowered clock", mark::points, lowered_colour, {}}},
+            .rules = {{"", 1.0, false}}};
+    for (const seen& s : points) {
+      if (s.said->quantity != quantity || !s.said->predicts()) continue;
+      if (!s.in->measured || s.in->device.kind != "gpu") continue;
+      q.lines[s.said->slow ? 1 : 0].rows.push_back({s.said->measured, ratio_of(*s.said), 0.0});
+    }
+    if (!q.lines[0].rows.empty() || !q.lines[1].rows.empty()) p.panels.push_back(std::move(q));
+  }
   return p;
 }
 
@@ -275,8 +319,8 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
   for (const auto& [device, points] : devices) {
     const std::string& accelerator = points.front().in->device.accelerator;
     const bool further_run = !accelerator.empty() && device != accelerator;
-    for (auto* draw : {ratio_picture, gemm_picture, latency_picture, roofline_picture,
-                       bandwidth_picture, littles_law_picture}) {
+    for (auto* draw : {ratio_picture, gemm_picture, times_picture, latency_picture,
+                       roofline_picture, bandwidth_picture, littles_law_picture}) {
       // A further run repeats the curves of the first.
       if (further_run && draw != ratio_picture && draw != latency_picture) continue;
       picture p = draw(device, points);
