@@ -112,6 +112,36 @@ said=$("$check" "$work/timed.json")
 record 0 "$work/checks" --checks --programs launch
 grep -q 'launch broken by drop_launch: noticed' "$work/said" || fail "faults: $(cat "$work/said")"
 
+# A CPU that others use and a GPU that heat slows down are said, each before the program; a CPU that
+# idles, and a power cap under load, are not. What plays /proc counts a busy share of 80 % or 10 %.
+mkdir "$work/proc"
+# counted <busy> <idle>: goes on until it is killed.
+counted() {
+  local n=1
+  while :; do
+    printf 'cpu %d 0 0 %d 0 0 0 0 0 0\n' $((n * $1)) $((n * $2)) >"$work/proc/stat.new"
+    mv "$work/proc/stat.new" "$work/proc/stat"
+    n=$((n + 1))
+    sleep 0.05
+  done
+}
+look() {  # <busy> <idle> <reasons>
+  printf '#!/bin/sh\ncase $1 in *compute_cap*) echo 9.0 ;; *) echo %s ;; esac\n' "$3" >"$work/bin/nvidia-smi"
+  counted "$1" "$2" &
+  local counter=$!
+  while [[ ! -e $work/proc/stat ]]; do sleep 0.05; done
+  PERFMODEL_PROC=$work/proc record 0 "$work/look" --quick --programs launch
+  kill "$counter" && wait "$counter" 2>/dev/null || true
+}
+for try in 1 2 3; do  # on a busy machine what counts may not come to its turn
+  look 8 2 0x0000000000000041
+  if grep -q 'BUSY CPU' "$work/said"; then break; fi
+done
+grep -q '^record: launch: BUSY CPU: other processes use .* cores$' "$work/said" || fail "a busy CPU: $(cat "$work/said")"
+grep -q '^record: launch: THROTTLED GPU: heat$' "$work/said" || fail "a throttled GPU: $(cat "$work/said")"
+look 1 9 0x0000000000000005
+grep -qE 'BUSY|THROTTLED' "$work/said" && fail "an idle machine: $(cat "$work/said")"
+
 rm "$work/bin/nvidia-smi"
 if ! command -v nvidia-smi >/dev/null; then
   record 77 "$work/none" --programs launch

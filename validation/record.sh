@@ -215,8 +215,8 @@ nvidia-smi >>"$log" 2>&1
 # --- building -------------------------------------------------------------------------------------
 
 # The quick ones, on which others rest, first.
-names=(launch pointer_chase memory_stream arithmetic_peak shared_memory littles_law roofline fusion
-  gemm_sweep attention paged_kv decode_step moe overlap transfer energy)
+names=(launch pointer_chase memory_stream arithmetic_peak shared_memory littles_law fusion gemm_sweep
+  attention decode_step moe transfer energy)
 for source in "$here"/kernels/*.cu; do
   name=$(basename "$source" .cu)
   [[ " ${names[*]} " == *" $name "* ]] || names+=("$name")
@@ -268,7 +268,44 @@ fi
 
 # --- recordings -----------------------------------------------------------------------------------
 
+# Other processes' share of the machine between programs, when none of these runs: "6.2 of 8 cores".
+# Nothing where three quarters are idle, or where there is no /proc/stat. PERFMODEL_PROC: its folder.
+busy_cores() {
+  local stat=${PERFMODEL_PROC:-/proc}/stat before
+  before=$(grep -m 1 '^cpu ' "$stat" 2>/dev/null) || return 0
+  sleep 0.3
+  { echo "$before"; grep -m 1 '^cpu ' "$stat"; } | awk -v cores="$(nproc)" '
+    { all = 0; for (i = 2; i <= NF && i <= 9; ++i) all += $i; idle = $5 + $6 }
+    NR == 1 { all_before = all; idle_before = idle }
+    NR == 2 && all > all_before {
+      share = 1 - (idle - idle_before) / (all - all_before)
+      if (share > 0.25) printf "%.1f of %d cores", share * cores, cores
+    }'
+}
+# Why the GPU cannot run at its highest clock even when idle, from the driver; nothing if it can.
+held_back() {
+  local name reasons='' text=''
+  for name in clocks_event_reasons.active clocks_throttle_reasons.active; do
+    [[ $reasons =~ ^0x[0-9a-fA-F]+$ ]] ||
+      reasons=$(nvidia-smi --query-gpu="$name" --format=csv,noheader 2>/dev/null | head -n 1)
+  done
+  [[ $reasons =~ ^0x[0-9a-fA-F]+$ ]] || return 0
+  (((reasons & 0x02) == 0)) || text+=', a lower clock was set'
+  (((reasons & 0x88) == 0)) || text+=', hardware or its power supply slows it down'
+  (((reasons & 0x60) == 0)) || text+=', heat'
+  echo "${text#, }"
+}
+# look_around NAME: says what would be in the program's times and is not its own.
+look_around() {
+  local busy why
+  busy=$(busy_cores)
+  [[ -z $busy ]] || note "$1: BUSY CPU: other processes use $busy"
+  why=$(held_back)
+  [[ -z $why ]] || note "$1: THROTTLED GPU: $why"
+}
+
 record() {
+  look_around "$1"
   local name=$1 most=$2 began=$SECONDS code=0 to=$work/recordings/$1.json
   timeout -k 5 "$((most + 5))" "$build/$name" --out "$to" --seconds "$most" --revision "$revision" \
     "${modified[@]}" >"$work/said" 2>&1 &

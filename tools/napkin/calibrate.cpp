@@ -164,7 +164,8 @@ std::string calibrate(const calibrate_request& r) {
   const pm::accelerator& a = *chip;
   if (!r.out.empty()) check_out(r.out, {r.data});
   const gemm_latencies data = read_gemm_latencies(r.data, a, {r.gpu, r.backend});
-  const std::vector<measured_gemm>& rows = data.fitted;
+  std::vector<measured_gemm> rows = data.fitted;
+  rows.insert(rows.end(), data.verify.begin(), data.verify.end());
   if (!data.recorded) check_sizes(rows);
   std::vector<pm::gemm_measurement> measurements;
   for (const measured_gemm& x : rows) measurements.push_back({x.product, x.time, x.weight_copies});
@@ -191,12 +192,17 @@ std::string calibrate(const calibrate_request& r) {
     scores.push_back(score_row("the shipped profile", residuals(a, rows, shipped.value)));
     scores.push_back(score_row("the bound", bound_residuals(a, rows)));
   }
-  for (const auto& [name, others] : {std::pair{"weights in L2", &data.warm},
-                                     std::pair{"verification of drafts", &data.verify}}) {
-    if (others->empty()) continue;
-    scores.push_back(score_row(name, residuals(a, *others, fit.profile.value)));
+  if (!data.verify.empty()) {
+    const auto first = static_cast<std::ptrdiff_t>(data.fitted.size());
+    scores.push_back(score_row("verification of drafts, held out",
+                               {fit.held_out.begin() + first, fit.held_out.end()}));
+    scores.push_back(score_row("verification of drafts, shipped profile",
+                               residuals(a, data.verify, shipped.value)));
+  }
+  if (!data.warm.empty()) {
+    scores.push_back(score_row("weights in L2", residuals(a, data.warm, fit.profile.value)));
     scores.push_back(
-        score_row(cat(name, ", shipped profile"), residuals(a, *others, shipped.value)));
+        score_row("weights in L2, shipped profile", residuals(a, data.warm, shipped.value)));
   }
   if (scores.size() > 1) s += "relative error\n" + table(scores, "lr");
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);

@@ -138,7 +138,7 @@ measured_gemm latency_of_point(const json_field& point) {
           cold ? 0.0 : p["weight_copies"].number(copies_range)};
 }
 
-/// Adds the GEMMs of a recording; those of gemm_sweep with cold weights to `fitted`.
+/// Adds the GEMMs of a recording; those with cold weights to `fitted` and `verify`.
 void add_recording(gemm_latencies& into, std::string_view text, const pm::accelerator& a) {
   if (text.size() > largest_recording) {
     throw error(error_code::unreadable_file,
@@ -203,8 +203,7 @@ gemm_latencies read_gemm_latencies(const std::string& path, const pm::accelerato
       throw error(e.code(), cat("data: ", in_quotes(file), ": ", e.what()));
     }
   }
-  if (out.fitted.empty()) out.fitted.swap(out.warm);
-  if (out.fitted.empty()) out.fitted.swap(out.verify);
+  if (out.fitted.empty() && out.verify.empty()) out.fitted.swap(out.warm);
   return out;
 }
 

@@ -21,9 +21,9 @@ struct row_choice {
   std::string backend{};
 };
 
-/// GEMM latencies of a file or folder. `fitted`: rows for the fit. `held`: rows that the fit does
-/// not see and its profile predicts: GEMMs with weights in L2, and verification of drafts, which is
-/// recorded by another program.
+/// GEMM latencies of a file or folder. `fitted` and `verify`, GEMMs of few rows as drafts are
+/// verified: rows for the fit. `warm`: GEMMs with weights in L2, which the fit does not see and its
+/// profile predicts.
 struct gemm_latencies {
   std::vector<measured_gemm> fitted{};
   std::vector<measured_gemm> warm{}, verify{};
@@ -34,7 +34,7 @@ struct gemm_latencies {
 /// CSV with a header; of a folder: of all recordings in it. CSV columns: dtype, m, n, k, latency_us
 /// (or latency_ms, latency_s), and optionally gpu, backend and weight_copies (default: the
 /// backend's published benchmark, else 0). A recording yields the median of each point: gemm_time
-/// with cold weights, as in a model, else with warm weights, else verify_time; without any, no row.
+/// with cold weights, as in a model, and verify_time; without any, gemm_time with warm weights.
 /// Throws unreadable_file, missing_key, unknown_key, wrong_type, out_of_range, unknown_name and
 /// inconsistent, each with the line or point; rows of several GPUs are inconsistent.
 gemm_latencies read_gemm_latencies(const std::string& path, const perfmodel::accelerator& a,

@@ -116,23 +116,21 @@ text_table own_profile_table(const std::vector<compared_recording>& all) {
     if (!own) continue;
     machine fitted = on;
     fitted.policy.machine = own->profile.value;
-    std::map<std::string_view, std::pair<std::vector<double>, std::vector<double>>> residuals;
+    std::map<std::string, std::pair<std::vector<double>, std::vector<double>>> residuals;
+    std::size_t row = 0;  // of the fit
     for (const recorded& r : run) {
       const std::vector<comparison> before = compare_recording(r, on);
       const std::vector<comparison> after = compare_recording(r, fitted);
       for (std::size_t i = 0; i < r.points.size(); ++i) {
         const std::string& quantity = r.points[i].quantity;
-        const bool cold_gemm = quantity == "gemm_time" && word_of(r.points[i], "cache") != "warm";
-        if (!after[i].predicts()) continue;
-        if (cold_gemm) residuals["gemm_time, cold, left out"].first.push_back(before[i].residual());
-        for (const std::string_view other : {"verify_time", "step_time"}) {
-          if (quantity != other) continue;
-          residuals[other].first.push_back(before[i].residual());
-          residuals[other].second.push_back(after[i].residual());
-        }
+        const bool cold_gemm = is_cold_gemm(r.points[i]);
+        if (!cold_gemm && quantity != "step_time") continue;
+        auto& [shipped, by_own] =
+            residuals[cold_gemm ? cat(quantity, ", cold, left out") : quantity];
+        shipped.push_back(before[i].residual());
+        by_own.push_back(cold_gemm ? own->held_out[row++] : after[i].residual());
       }
     }
-    residuals["gemm_time, cold, left out"].second = own->held_out;
     std::string prior;
     std::size_t at = 0;
     machine_parameters::fields(

@@ -42,7 +42,7 @@ std::string goal_lines(const std::vector<compared_recording>& all);
 std::string wrong_laws(const std::vector<compared_recording>& all);
 
 /// Errors of what a GPU's own profile predicts, with those of the shipped one: GEMMs of left-out
-/// (n, k), and two other programs that no fit saw.
+/// (n, k), verifications of drafts among them, and steps, which no fit saw.
 text_table own_profile_table(const std::vector<compared_recording>& all);
 
 /// Plain words for the user of a GPU: a line for each quantity, and how many points were slow.

@@ -82,11 +82,16 @@ machine machine_of(const device_description& d, const std::vector<recorded>& all
   return m;
 }
 
+bool is_cold_gemm(const point& p) {
+  return (p.quantity == "gemm_time" || p.quantity == "verify_time") &&
+         word_of(p, "cache") != "warm";
+}
+
 std::optional<machine_fit> own_profile(const machine& m, const std::vector<recorded>& all) {
   std::vector<gemm_measurement> rows;
   for (const recorded& r : all) {
     for (const point& p : r.points) {
-      if (p.quantity != "gemm_time" || word_of(p, "cache") == "warm") continue;
+      if (!is_cold_gemm(p)) continue;
       gemm g{.m = number_of(p, "m"),
              .n = number_of(p, "n"),
              .k = number_of(p, "k"),

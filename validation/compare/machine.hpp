@@ -39,8 +39,12 @@ perfmodel::accelerator at_its_fastest(perfmodel::accelerator a, const device_des
 /// run. Errors: std::invalid_argument where `accelerator` names none of the catalogue.
 machine machine_of(const device_description& d, const std::vector<recorded>& all);
 
-/// The GEMM profile of a machine fitted to its own gemm_sweep with cold weights, from the shipped
-/// profile as prior. None where it was not recorded.
+/// Whether a point is a GEMM with cold weights, of the sweep or of a verification of drafts: what
+/// `napkin calibrate` fits a profile to.
+bool is_cold_gemm(const point& p);
+
+/// The GEMM profile of a machine fitted to its own GEMMs with cold weights; the shipped profile is
+/// the prior. Its residuals are in the order of the points. None where none was recorded.
 std::optional<machine_fit> own_profile(const machine& m, const std::vector<recorded>& all);
 
 /// A number format by its name in the catalogue. Errors: std::invalid_argument.

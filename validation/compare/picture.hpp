@@ -1,9 +1,11 @@
-// Pictures of measured points over predicted lines, drawn by gnuplot.
+// Pictures of measured points over predicted lines, as SVG.
 #pragma once
 
 #include <array>
 #include <string>
 #include <vector>
+
+#include <napkin/io/figure.hpp>
 
 namespace perfmodel::validation {
 
@@ -24,6 +26,8 @@ struct series {
 struct panel {
   std::string title{};
   std::vector<series> lines{};
+  std::vector<common::plot_bar> bars{};    ///< in place of lines
+  std::vector<common::plot_rule> rules{};  ///< across the panel
 };
 
 /// One file of panels that share their axes.
@@ -32,27 +36,21 @@ struct picture {
   std::string title{};
   std::string legend{};   ///< text below the title: marks, source and date of measurements
   std::string caption{};  ///< what to see
-  std::string x_label{}, y_label{};
+  /// Units are base units, "B" or "s", for ticks in kB or ns; empty: plain numbers.
+  std::string x_label{}, x_unit{}, y_label{}, y_unit{};
   bool log_x = true, log_y = true;
-  double y_least = 0.0, y_most = 0.0;  ///< 0, 0: as the data asks
+  double y_least = 0.0, y_most = 0.0;  ///< 0: as the data asks
   double x_least = 0.0, x_most = 0.0;
-  bool bytes_on_x = false;  ///< ticks as 1 KiB, 1 MiB
-  bool plain_x = false;     ///< ticks as 1000, else as 1k
-  std::string y_ticks{};    ///< "0.1, 1, 10"; empty: as gnuplot chooses
   int columns = 2;
-  std::string key = "bottom right";
   std::vector<panel> panels{};
 
   bool empty() const;
 };
 
-/// The gnuplot program of a picture.
-std::string gnuplot_script(const picture& p, const std::string& terminal, const std::string& file);
+/// The picture as an SVG document; series of one colour index have one colour in every picture.
+std::string svg_of(const picture& p);
 
-/// Whether gnuplot can be run.
-bool has_gnuplot();
-
-/// Draws folder/<name>.svg and .png. Errors: std::runtime_error with what gnuplot said.
+/// Writes folder/<name>.svg. Errors: std::runtime_error.
 void draw(const picture& p, const std::string& folder);
 
 /// Medians and the range of 80 % of y in bins of x, a half decade each: what a picture shows in

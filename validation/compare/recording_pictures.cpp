@@ -6,6 +6,7 @@
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/roofline.hpp>
 #include <perfmodel/tools/fit/scores.hpp>
+#include <set>
 
 #include "measured.hpp"
 
@@ -33,119 +34,102 @@ std::string file_name(const char* what, const std::string& device) {
   return s;
 }
 
+/// Colours of the palette, the same in every picture.
+constexpr int measured_colour = 0, predicted_colour = 1, lowered_colour = 3, cached_colour = 5,
+              bound_colour = 6;
+
 void sort_rows(std::vector<series>& lines) {
   for (series& s : lines) std::sort(s.rows.begin(), s.rows.end());
 }
 
-/// FLOP/s over FLOP/byte, of the points of one quantity.
-panel roofline_panel(const std::string& title, const std::vector<seen>& points,
+/// TFLOP/s over FLOP per byte, of the points of one quantity and format.
+panel roofline_panel(const std::string& format, const std::vector<seen>& points,
                      const std::string& quantity, const accelerator* a) {
   panel q;
-  q.title = title;
-  q.lines = {{"measured", mark::points, 0, {}},
-             {"predicted", mark::line, 1, {}},
-             {"bound", mark::dashed, 6, {}}};
+  const bool gemms = quantity == "gemm_time";
+  q.title = cat(gemms ? "GEMM" : "FMA loops", format.empty() ? "" : ", ", format);
+  q.lines = {{gemms ? "" : "predicted", mark::line, predicted_colour, {}},
+             {"measured, operands in a cache", mark::points, cached_colour, {}},
+             {"measured", mark::points, measured_colour, {}},
+             {"min(peak, bandwidth x intensity)", mark::dashed, bound_colour, {}}};
   double least = 1e30, most = 0.0;
-  number_format format = bf16;
   for (const seen& s : points) {
-    if (s.at->quantity != quantity) continue;
     const double work = number_of(*s.at, "flop");
     const double moved = number_of(*s.at, "bytes_read") + number_of(*s.at, "bytes_written");
+    if (s.at->quantity != quantity || word_of(*s.at, "format") != format) continue;
     if (!(work > 0.0 && moved > 0.0)) continue;
     const double intensity = work / moved;
     least = (std::min)(least, intensity);
     most = (std::max)(most, intensity);
-    q.lines[0].rows.push_back({intensity, 1e-12 * work / s.said->measured, 0.0});
-    if (s.said->predicts()) {
-      q.lines[1].rows.push_back({intensity, 1e-12 * work / s.said->predicted, 0.0});
-    }
-    if (a == nullptr && s.said->bounded()) {
-      q.lines[2].rows.push_back({intensity, 1e-12 * work / s.said->bound, 0.0});
-    }
-    for (const number_format f : all_formats) {
-      if (word_of(*s.at, "format") == name_of(f)) format = f;
-    }
+    const auto add = [&](series& to, double time) {
+      to.rows.push_back({intensity, 1e-12 * work / time, 0.0});
+    };
+    const bool warm = word_of(*s.at, "cache") == "warm";
+    add(q.lines[warm ? 1 : 2], s.said->measured);
+    if (!gemms && s.said->predicts()) add(q.lines[0], s.said->predicted);
+    if (a == nullptr && s.said->bounded()) add(q.lines[3], s.said->bound);
   }
   sort_rows(q.lines);
-  // Several shapes of one intensity have no line between them.
-  auto& line = q.lines[1].rows;
-  bool one_each = true;
-  for (std::size_t i = 1; i < line.size(); ++i) {
-    one_each = one_each && line[i][0] > line[i - 1][0] * 1.0001;
-  }
-  if (!one_each) {
-    q.lines[1].as = mark::points;
-    q.lines[2].rows.clear();
-  }
+  const auto known = std::find_if(std::begin(all_formats), std::end(all_formats),
+                                  [&](number_format f) { return name_of(f) == format; });
   if (a != nullptr && most > 0.0) {
-    const bool matrix = quantity == "gemm_time" && supports(*a, format);
-    const flop_rate<> ceiling = matrix ? peak(*a, format) : vector_peak(*a);
-    q.lines[2].title = "data sheet";
+    const bool matrix = gemms && known != std::end(all_formats) && supports(*a, *known);
+    const flop_rate<> ceiling = matrix ? peak(*a, *known) : vector_peak(*a);
     for (double x = least / 2.0; x <= 2.0 * most; x *= 1.1) {
       const flop_rate<> roof = attainable(ceiling, a->dram.bandwidth.quantity(), x * flop_per_byte);
-      q.lines[2].rows.push_back({x, 1e-12 * roof.value(), 0.0});
+      q.lines[3].rows.push_back({x, 1e-12 * roof.value(), 0.0});
     }
+  } else if (gemms) {
+    q.lines[3].rows.clear();  // several shapes of one intensity have no line between them
   }
   return q;
 }
 
+/// A panel for each format, each with its own roof.
 picture roofline_picture(const std::string& device, const std::vector<seen>& points) {
   picture p;
   p.name = file_name("roofline", device);
   p.title = cat("Roofline, ", device);
   p.caption =
-      "Points: measured. Line, or orange points: predicted. Dashed: min(peak, bandwidth x "
-      "intensity). Points above the slope had their operands in a cache.";
+      "Dashed: min(peak of the format, DRAM bandwidth x intensity). Points above the slope had "
+      "their operands in a cache.";
   p.x_label = "arithmetic intensity [FLOP per byte]";
   p.y_label = "TFLOP/s";
-  p.plain_x = true;
-  p.key = "bottom right";
   const accelerator* a = catalog::find_accelerator(points.front().in->device.accelerator);
-  for (const auto& [quantity, title] : {std::pair<const char*, const char*>{"gemm_time", "GEMM"},
-                                        {"intensity_time", "FMA loops"}}) {
-    panel q = roofline_panel(title, points, quantity, a);
-    if (!q.lines[0].rows.empty()) p.panels.push_back(std::move(q));
-  }
-  double least = 1e30, most = 0.0, slowest = 1e30, fastest = 0.0;
-  for (const panel& q : p.panels) {
-    for (const series& l : q.lines) {
-      for (const auto& row : l.rows) {
-        least = (std::min)(least, row[0]);
-        most = (std::max)(most, row[0]);
-        slowest = (std::min)(slowest, row[1]);
-        fastest = (std::max)(fastest, row[1]);
-      }
+  for (const char* quantity : {"gemm_time", "intensity_time"}) {
+    std::set<std::string> formats;
+    for (const seen& s : points) {
+      if (s.at->quantity == quantity) formats.insert(word_of(*s.at, "format"));
+    }
+    for (const std::string& format : formats) {
+      panel q = roofline_panel(format, points, quantity, a);
+      if (!q.lines[1].rows.empty() || !q.lines[2].rows.empty()) p.panels.push_back(std::move(q));
     }
   }
-  p.x_least = 0.7 * least;
-  p.x_most = 1.4 * most;
-  p.y_least = 0.7 * slowest;
-  p.y_most = 1.6 * fastest;
+  if (p.panels.size() > 2) p.columns = 3;
   return p;
 }
 
-/// A point of a curve: which curve, its x, and its y: `scale` / time, or the time in ns where scale
-/// is 0.
+/// Point of a curve: its curve, its x, and its y, `bytes` / time, or the time where bytes are 0.
 struct drawn {
   std::string key;
-  double x, scale;
+  double x, bytes;
 };
 
 /// One y over one x, of the points of one quantity.
 template <class Draw>
 picture curves(picture p, const std::vector<seen>& points, std::string_view quantity, Draw draw) {
-  p.bytes_on_x = true;
   std::map<std::string, std::vector<series>> lines;
   for (const seen& s : points) {
     if (s.at->quantity != quantity) continue;
     const drawn d = draw(s);
     if (!(d.x > 0.0)) continue;
-    const auto y = [&d](double t) { return d.scale > 0.0 ? d.scale / t : t * 1e9; };
+    const auto y = [&d](double t) { return d.bytes > 0.0 ? d.bytes / t : t; };
     auto& three = lines[d.key];
     if (three.empty()) {
-      three = {{"measured", mark::points, 0, {}},
-               {"predicted", mark::line, 1, {}},
-               {"bound", mark::dashed, 6, {}}};
+      three = {{"measured", mark::points, measured_colour, {}},
+               {"predicted", mark::line, predicted_colour, {}},
+               {"bound", mark::dashed, bound_colour, {}}};
     }
     three[0].rows.push_back({d.x, y(s.said->measured), 0.0});
     if (s.said->predicts()) three[1].rows.push_back({d.x, y(s.said->predicted), 0.0});
@@ -167,7 +151,9 @@ picture bandwidth_picture(const std::string& device, const std::vector<seen>& po
            "the CPU's fastest sample. Launch time limits small sets; warm sets run at the "
            "cache's rate until they no longer fit.",
        .x_label = "working set",
-       .y_label = "bandwidth [GB/s]"},
+       .x_unit = "B",
+       .y_label = "bandwidth",
+       .y_unit = "B/s"},
       points, "stream_time", [](const seen& s) {
         const point& p = *s.at;
         const std::string method = word_of(p, "method");
@@ -176,7 +162,7 @@ picture bandwidth_picture(const std::string& device, const std::vector<seen>& po
                          : method == "memcpy"   ? ", cudaMemcpyAsync"
                                                 : ""),
                      number_of(p, "working_set_bytes"),
-                     1e-9 * (number_of(p, "bytes_read") + number_of(p, "bytes_written"))};
+                     number_of(p, "bytes_read") + number_of(p, "bytes_written")};
       });
 }
 
@@ -188,8 +174,9 @@ picture latency_picture(const std::string& device, const std::vector<seen>& poin
            "Points: measured. Line: latency of the level that holds the set; for a CPU from the "
            "sets that fill a level to a half. Each level is a plateau.",
        .x_label = "working set",
-       .y_label = "latency [ns]",
-       .key = "top left"},
+       .x_unit = "B",
+       .y_label = "latency",
+       .y_unit = "s"},
       points, "load_latency", [](const seen& s) {
         const std::string first = word_of(*s.at, "first_level");
         return drawn{cat("pointer chase", first == "l1"   ? ", through L1"
@@ -205,14 +192,16 @@ picture littles_law_picture(const std::string& device, const std::vector<seen>& 
        .title = cat("Little's law, ", device),
        .caption = "Points: measured. Line: min(share x bandwidth, bytes in flight / latency).",
        .x_label = "bytes in flight",
-       .y_label = "bandwidth [GB/s]"},
+       .x_unit = "B",
+       .y_label = "bandwidth",
+       .y_unit = "B/s"},
       points, "bytes_in_flight_time", [](const seen& s) {
         return drawn{"bandwidth over bytes in flight", s.said->size,
-                     1e-9 * number_of(*s.at, "bytes_read")};
+                     number_of(*s.at, "bytes_read")};
       });
 }
 
-/// Median, 10th to 90th percentile and extremes of predicted / measured, a row for each quantity.
+/// Median and 10th to 90th percentile of predicted / measured, a row for each quantity.
 picture ratio_picture(const std::string& device, const std::vector<seen>& points) {
   std::map<std::string, std::vector<double>> ratios;
   for (const seen& s : points) {
@@ -220,44 +209,101 @@ picture ratio_picture(const std::string& device, const std::vector<seen>& points
     ratios[s.said->quantity].push_back(s.said->predicted / s.said->measured);
   }
   if (ratios.size() < 5) return {};
-  const double rows = static_cast<double>(ratios.size());
   panel q;
-  q.lines = {{"largest and smallest", mark::points, 6, {}},
-             {"median", mark::points, 1, {}},
-             {"equal", mark::dashed, 7, {{1.0, 0.0, 0.0}, {1.0, rows + 1.0, 0.0}}}};
-  std::vector<series> ranges;
-  std::string names;
-  double row = rows;
+  q.rules = {{"", 1.0, true}};
+  const auto colour = [](int index) {
+    return common::palette_colour(static_cast<std::size_t>(index));
+  };
   for (const auto& [quantity, values] : ratios) {
     const auto at = [&values = values](double share) {
-      return std::clamp(perfmodel::detail::quantile(values, share), 0.1, 10.0);
+      return std::clamp(perfmodel::detail::quantile(values, share), 0.25, 4.0);
     };
-    q.lines[0].rows.push_back({at(0.0), row, 0.0});
-    q.lines[0].rows.push_back({at(1.0), row, 0.0});
-    q.lines[1].rows.push_back({at(0.5), row, 0.0});
-    ranges.push_back({ranges.empty() ? "10th to 90th percentile" : "",
-                      mark::line,
-                      0,
-                      {{at(0.1), row, 0.0}, {at(0.9), row, 0.0}}});
-    names += cat(names.empty() ? "" : ", ", "\"", quantity, ", ", values.size(), "\" ", row);
-    row -= 1.0;
+    const std::string row = cat(quantity, " (", values.size(), ")");
+    q.bars.push_back({row, at(0.1), at(0.9), "10th to 90th percentile", colour(cached_colour),
+                      common::fixed(perfmodel::detail::quantile(values, 0.5), 2)});
+    q.bars.push_back(
+        {row, at(0.5) / 1.006, at(0.5) * 1.006, "median", colour(bound_colour + 1), ""});
   }
-  q.lines.insert(q.lines.begin(), ranges.begin(), ranges.end());
   return {.name = file_name("predicted_over_measured", device),
           .title = cat("Predicted / measured by quantity, ", device),
+          .legend = "In parentheses the number of points; next to a bar its median. Dashed: equal.",
           .caption =
-              "Quantities with their numbers of points. Right of 1: predicted too slow, for "
-              "times. Ratios beyond 0.1 and 10 are drawn there.",
+              "Right of 1: predicted too slow, for times. Ratios beyond 1/4 and 4 are drawn there.",
           .x_label = "predicted / measured",
-          .log_y = false,
-          .y_least = 0.0,
-          .y_most = rows + 1.0,
-          .x_least = 0.09,
-          .x_most = 11.0,
-          .plain_x = true,
-          .y_ticks = names,
-          .key = "outside center bottom horizontal",
+          .x_least = 0.25,
+          .x_most = 4.0,
           .panels = {std::move(q)}};
+}
+
+/// Predicted / measured; of a point at a lowered clock, predicted for that clock.
+double ratio_of(const comparison& c) {
+  return (c.slow && c.at_clock > 0.0 ? c.at_clock : c.predicted) / c.measured;
+}
+
+/// Predicted over measured times of GEMMs over their rows, a panel for each format.
+picture gemm_picture(const std::string& device, const std::vector<seen>& points) {
+  std::map<std::string, std::vector<series>> formats;
+  for (const seen& s : points) {
+    if (s.at->quantity != "gemm_time" || !s.in->measured || !s.said->predicts()) continue;
+    if (s.in->device.kind != "gpu" || word_of(*s.at, "cache") == "warm") continue;
+    auto& two = formats[word_of(*s.at, "format")];
+    if (two.empty()) {
+      two = {{"at the tensor clock", mark::points, measured_colour, {}},
+             {"at a lowered clock, predicted for that clock", mark::points, lowered_colour, {}},
+             {"", mark::dashed, bound_colour, {}}};
+    }
+    two[s.said->slow ? 1 : 0].rows.push_back({number_of(*s.at, "m"), ratio_of(*s.said), 0.0});
+    two[2].rows = {{1.0, 1.0, 0.0}, {8192.0, 1.0, 0.0}};
+  }
+  picture p{.name = file_name("gemm_over_rows", device),
+            .title = cat("GEMM with cold weights, predicted / measured, ", device),
+            .caption = "One point for each shape. A power cap lowers the clock of large GEMMs.",
+            .x_label = "rows m",
+            .y_label = "predicted / measured",
+            .y_least = 0.5,
+            .y_most = 2.0};
+  for (auto& [format, lines] : formats) p.panels.push_back({format, std::move(lines)});
+  return p;
+}
+
+/// Predicted over measured times, a panel for each quantity that has no picture of its own.
+picture times_picture(const std::string& device, const std::vector<seen>& points) {
+  constexpr std::pair<const char*, const char*> quantities[] = {
+      {"attention_prefill_time", "prefill attention"},
+      {"attention_decode_time", "decode attention"},
+      {"paged_attention_time", "decode attention through a block table"},
+      {"step_time", "steps of eight layers"},
+      {"moe_time", "experts"},
+      {"chain_time", "fused and unfused chains"},
+      {"launch_time", "launches"},
+      {"transfer_time", "transfers from and to the host"},
+      {"overlap_time", "GEMM concurrent with a transfer"},
+      {"shared_memory_time", "shared memory"},
+      {"arithmetic_time", "arithmetic peaks"},
+      {"verify_time", "verification of drafts"}};
+  picture p{
+      .name = file_name("times", device),
+      .title = cat("Predicted / measured over the measured time, ", device),
+      .caption = "Above 1: predicted too slow. Pink: at a lowered clock, and predicted for it.",
+      .x_label = "measured time",
+      .x_unit = "s",
+      .y_label = "predicted / measured",
+      .y_least = 0.2,
+      .y_most = 5.0,
+      .columns = 3};
+  for (const auto& [quantity, title] : quantities) {
+    panel q{.title = title,
+            .lines = {{"at the tensor clock", mark::points, measured_colour, {}},
+                      {"at a lowered clock", mark::points, lowered_colour, {}}},
+            .rules = {{"", 1.0, false}}};
+    for (const seen& s : points) {
+      if (s.said->quantity != quantity || !s.said->predicts()) continue;
+      if (!s.in->measured || s.in->device.kind != "gpu") continue;
+      q.lines[s.said->slow ? 1 : 0].rows.push_back({s.said->measured, ratio_of(*s.said), 0.0});
+    }
+    if (!q.lines[0].rows.empty() || !q.lines[1].rows.empty()) p.panels.push_back(std::move(q));
+  }
+  return p;
 }
 
 }  // namespace
@@ -273,8 +319,8 @@ std::vector<picture> recording_pictures(const std::vector<compared_recording>& a
   for (const auto& [device, points] : devices) {
     const std::string& accelerator = points.front().in->device.accelerator;
     const bool further_run = !accelerator.empty() && device != accelerator;
-    for (auto* draw : {ratio_picture, latency_picture, roofline_picture, bandwidth_picture,
-                       littles_law_picture}) {
+    for (auto* draw : {ratio_picture, gemm_picture, times_picture, latency_picture,
+                       roofline_picture, bandwidth_picture, littles_law_picture}) {
       // A further run repeats the curves of the first.
       if (further_run && draw != ratio_picture && draw != latency_picture) continue;
       picture p = draw(device, points);

@@ -24,11 +24,9 @@ std::string allowed_text(const tolerance* t, bool by_transfer = false) {
 
 /// A page, and its pictures where they can be drawn.
 void write_page(const std::string& folder, const char* name, const std::string& text,
-                const std::vector<picture>& pictures, bool draws) {
+                const std::vector<picture>& pictures) {
   common::write_text_file("--report", cat(folder, '/', name), text);
-  for (const picture& p : pictures) {
-    if (draws) draw(p, folder);
-  }
+  for (const picture& p : pictures) draw(p, folder);
 }
 
 /// Equal captions are printed once.
@@ -36,7 +34,7 @@ std::string pictures_text(const std::vector<picture>& pictures) {
   std::string text;
   std::set<std::string> seen;
   for (const picture& p : pictures) {
-    text += cat("![", p.title, "](", p.name, ".png)\n\n");
+    text += cat("![", p.title, "](", p.name, ".svg)\n\n");
     if (seen.insert(p.caption).second) text += cat(p.caption, "\n\n");
   }
   return text;
@@ -64,6 +62,13 @@ text_table recordings_table(const std::vector<compared_recording>& all) {
   return t;
 }
 
+/// The program that measures a quantity now.
+std::string program_text(const std::string& experiment, const comparison& c) {
+  if (c.host) return experiment;
+  const std::string_view program = program_for(c.quantity.substr(0, c.quantity.find(',')));
+  return cat(program, is_former(program) ? " (no longer measured)" : "");
+}
+
 /// Each quantity with its program, the library's function, the tolerance and the result.
 text_table quantities_table(const std::vector<compared_recording>& all) {
   struct quantity_entry {
@@ -75,7 +80,7 @@ text_table quantities_table(const std::vector<compared_recording>& all) {
     for (const comparison& c : r.rows) {
       if (c.by.empty()) continue;
       quantity_entry& e = found[{c.quantity, c.host}];
-      e.programs.insert(r.recording.experiment);
+      e.programs.insert(program_text(r.recording.experiment, c));
       e.functions.insert(c.by);
       e.rows[c.device].push_back(&c);
     }
@@ -115,9 +120,14 @@ constexpr const char* not_held =
     "| quantity | reason |\n|---|---|\n"
     "| collectives, pipeline and expert parallelism | need two GPUs; published tables score them "
     "|\n"
-    "| fp4 and block-scaled GEMMs | Hopper has no fp4; needs a Blackwell GPU |\n"
-    "| MLA, fp8 KV cache, sliding window | no kernel of this project; "
+    "| fp4 and block-scaled GEMMs | Hopper has no fp4; published tables score block-scaled fp8 |\n"
+    "| weight-only GEMMs | own kernels reached 24 to 66 % of DRAM, and measured themselves; "
+    "published tables score libraries' |\n"
+    "| bandwidth of L1 | the same SRAM as shared memory, which `shared_memory` measures |\n"
+    "| MLA, fp8 KV cache, sliding window, prefill on a cache | no kernel of this project; "
     "[library kernels](../../docs/validation/library_kernels.md) and published tables |\n"
+    "| a prefill step | `validation/library/whole_model.py`; with a decode in mixed steps of "
+    "`step_time` |\n"
     "| softmax, SiLU x up, quantisation, norms alone | [library "
     "kernels](../../docs/validation/library_kernels.md) |\n"
     "| TTFT and ITL of an engine | `validation/library/whole_model.py`, "
@@ -268,7 +278,7 @@ std::string report_page(const std::vector<compared_recording>& all,
   if (own.rows() > 0) {
     page +=
         cat("\n## By the profile of its own GEMMs\n\n`napkin calibrate` on the run's folder; "
-            "errors in %. No fit has seen these points.\n\n",
+            "errors in %. No fit has seen these points: each (n, k) is left out in turn.\n\n",
             own.markdown());
   }
   page += "\nLaws and tolerances: [quantities](quantities.md).\n";
@@ -299,20 +309,16 @@ std::string published_page(const published_scores& published) {
 
 }  // namespace
 
-std::vector<std::string> write_report(const std::string& folder,
-                                      const std::vector<compared_recording>& all,
-                                      const published_scores& published) {
+void write_report(const std::string& folder, const std::vector<compared_recording>& all,
+                  const published_scores& published) {
   std::filesystem::create_directories(folder);
-  const bool draws = has_gnuplot();
   const std::vector<picture> own = recording_pictures(all);
-  write_page(folder, "report.md", report_page(all, own), own, draws);
+  write_page(folder, "report.md", report_page(all, own), own);
   write_page(folder, "quantities.md",
-             cat(quantities_head, quantities_table(all).markdown(), not_held), {}, draws);
+             cat(quantities_head, quantities_table(all).markdown(), not_held), {});
   if (!published.empty()) {
-    write_page(folder, "published.md", published_page(published), published.pictures, draws);
+    write_page(folder, "published.md", published_page(published), published.pictures);
   }
-  if (draws) return {};
-  return {"pictures: gnuplot is not installed"};
 }
 
 }  // namespace perfmodel::validation

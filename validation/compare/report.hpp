@@ -36,10 +36,9 @@ struct titled_table {
 };
 std::vector<titled_table> published_tables(const published_scores& s);
 
-/// Writes report.md and pictures into the folder; published.md too, where there are scores. Returns
-/// what was left out. The same input gives the same bytes.
-std::vector<std::string> write_report(const std::string& folder,
-                                      const std::vector<compared_recording>& all,
-                                      const published_scores& published);
+/// Writes report.md and pictures into the folder; published.md too, where there are scores. Equal
+/// input gives equal bytes.
+void write_report(const std::string& folder, const std::vector<compared_recording>& all,
+                  const published_scores& published);
 
 }  // namespace perfmodel::validation

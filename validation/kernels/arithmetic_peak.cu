@@ -2,7 +2,7 @@
 //
 // Measures: chains of FMAs in FP32 and FP64 on the CUDA cores; tensor cores by mma.sync in bf16 and
 //   fp8 with operands in registers, by wgmma with operands in shared memory (Hopper), and through
-//   cuBLASLt on large GEMMs.
+//   cuBLASLt on large GEMMs. And common/intensity.cuh: one kernel on both sides of the ridge point.
 // How: every thread or warp keeps several independent accumulators, so that no dependent chain
 //   stalls; every SM is full. Tensor operands are random: a chip draws more power, and clocks
 //   lower, than on zeros. From Hopper on, mma.sync reaches only part of the peak; the peak is that
@@ -18,6 +18,7 @@
 #include "algorithms/fragments.hpp"
 #include "common/cublaslt.cuh"
 #include "common/experiment.cuh"
+#include "common/intensity.cuh"
 #include "common/ptx.cuh"
 #include "common/wgmma_peak.cuh"
 
@@ -278,15 +279,18 @@ void measure(const pv::session& s, pv::recording& r) {
   r.part("wgmma in bf16", [&] { pv::measure_wgmma<__nv_bfloat16>(s, r, "bf16"); });
   r.part("wgmma in fp8", [&] { pv::measure_wgmma<__nv_fp8_e4m3>(s, r, "fp8"); });
   measure_products(s, r);
+  pv::intensity::measure(s, r);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "arithmetic_peak",
-                             .law = "peak = SMs x FLOP per clock x clock, per format",
-                             .program = "validation/kernels/arithmetic_peak.cu",
-                             .faults = {"drop_round", "swap_fragments", "drop_term"}},
-                            measure);
+  return pv::run_experiment(
+      argc, argv,
+      {.name = "arithmetic_peak",
+       .law = "peak = SMs x FLOP per clock x clock, per format; roofline.hpp: min(peak, "
+              "intensity x bandwidth)",
+       .program = "validation/kernels/arithmetic_peak.cu",
+       .faults = {"drop_round", "swap_fragments", "drop_term", "drop_fma"}},
+      measure);
 }

@@ -1,11 +1,12 @@
-// Attention: what materialising the scores costs, and decode over splits of the context.
+// Attention: what materialising the scores costs, decode over splits of the context, and a paged
+// KV cache.
 //
 // Measures: causal prefill of one sequence, 512 to 8192 tokens, (a) unfused, as a framework without
 //   a fused kernel does: scores by cuBLASLt to memory, a softmax over them, a GEMM with the values,
 //   each of them one launch for all heads (the queries of the heads that share keys are rows of one
 //   matrix); (b) one kernel with an online softmax over tiles in shared memory, by tensor cores:
 //   mma.sync, and on Hopper also wgmma with tiles loaded by TMA. And decode, one query a sequence,
-//   with the context in 1 to 64 splits.
+//   with the context in 1 to 64 splits. And common/paged_kv.cuh.
 // How: bf16, fp32 sums; prefill in a CUDA graph on one set of operands, which is small against its
 //   own arithmetic; decode rotates through KV-cache buffers larger than five L2s in all.
 // Tests: attention demands (O(S^2) bytes against O(S)), calibrated_attention, and how many splits a
@@ -15,6 +16,7 @@
 #include "common/cublaslt.cuh"
 #include "common/decode_attention.cuh"
 #include "common/experiment.cuh"
+#include "common/paged_kv.cuh"
 #include "common/prefill_attention.cuh"
 #include "common/prefill_attention_hopper.cuh"
 
@@ -471,6 +473,7 @@ void measure(const pv::session& s, pv::recording& r) {
     measure_hopper(s, r, prompts);
   });
 #endif
+  pv::paged::measure(s, r);
 }
 
 }  // namespace
@@ -481,6 +484,7 @@ int main(int argc, char** argv) {
       {.name = "attention",
        .law = "attention demands: O(S^2) bytes materialised, O(S) online; splits fill the SMs",
        .program = "validation/kernels/attention.cu",
-       .faults = {"drop_term", "sees_ahead", "skip_barrier", "drop_split"}},
+       .faults = {"drop_term", "sees_ahead", "skip_barrier", "drop_split", "wrong_block",
+                  "drop_paged_split", "count_twice"}},
       measure);
 }

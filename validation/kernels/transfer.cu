@@ -1,8 +1,9 @@
-// Transfers: between host and device, and among devices.
+// Transfers: between host and device, among devices, and concurrent with a GEMM.
 //
 // Measures: the time of transfers of 4 KB to 1 GB to and from the device, from page-locked and from
 //   pageable host memory; of NCCL's all-reduce over 2 GPUs and more, where the machine has them;
 //   and the bytes that a rank sends in ring, one-shot and two-shot all-reduces.
+//   And common/overlap.cuh.
 // How: transfers one after the other in a stream, without a wait between them, so small ones show
 //   the longer of two costs: the host's call, or the start-up of the copy engine. The algorithms
 //   are run by logical ranks that share one GPU's memory, transfer by transfer as
@@ -16,6 +17,7 @@
 #include "algorithms/collective_accounting.hpp"
 #include "common/experiment.cuh"
 #include "common/nccl.cuh"
+#include "common/overlap.cuh"
 
 namespace pv = perfmodel::validation;
 
@@ -314,6 +316,7 @@ void measure(const pv::session& s, pv::recording& r) {
     measure_copies(s, r, host.data(), false, largest, device);
   });
   r.part("all-reduce over NCCL", [&] { measure_all_reduce(s, r); });
+  pv::overlap::measure(s, r);
 }
 
 }  // namespace
@@ -322,8 +325,9 @@ int main(int argc, char** argv) {
   return pv::run_experiment(argc, argv,
                             {.name = "transfer",
                              .law = "interconnect.hpp: time = alpha + bytes / bandwidth; "
-                                    "collectives.hpp: bytes a rank sends",
+                                    "collectives.hpp: bytes a rank sends; overlap.hpp",
                              .program = "validation/kernels/transfer.cu",
-                             .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail"}},
+                             .faults = {"drop_chunk", "miscount", "swap_bytes", "drop_tail",
+                                        "swap_copied_bytes", "drop_copied_tail", "wrong_row"}},
                             measure);
 }

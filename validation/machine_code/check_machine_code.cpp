@@ -74,7 +74,7 @@ std::vector<rule> rules() {
        }},
       {"moe", "grouped_product_kernelILi16E", "16 HMMA for 16 mma", loop_of(opcode::hmma, 16)},
       {"moe", "grouped_product_kernelILi64E", "64 HMMA for 64 mma", loop_of(opcode::hmma, 64)},
-      {"overlap", "copy_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
+      {"transfer", "copy_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
       {"energy", "stream_kernel", "4 loads ahead", loads_ahead(4, 16, opcode::stg)},
       {"energy", "chain_kernel", "64 FFMA for 64 counted", loop_of(opcode::ffma, 64, 4)},
   };
@@ -100,7 +100,7 @@ std::vector<rule> rules() {
                      loads_ahead(loads, bytes, opcode::fadd)});
     }
   };
-  for (const char* program : {"attention", "paged_kv", "decode_step"}) {
+  for (const char* program : {"attention", "decode_step"}) {
     // 16 keys of 128 dimensions: 8 mma for their scores and 8 for their values.
     const std::string decode = "decode_attention_kernelILi128E";
     out.push_back({program, decode, "16 HMMA for 16 mma", loop_of(opcode::hmma, 16)});
@@ -115,10 +115,10 @@ std::vector<rule> rules() {
     // Up to eight steps are unrolled, for each of the 16 values that a thread holds.
     const std::size_t in_loop = std::size_t{16} * (fmas < 8 ? fmas : 8);
     const std::string n = std::to_string(fmas);
-    out.push_back({"roofline", "intensity_kernelILi" + n + "E",
+    out.push_back({"arithmetic_peak", "intensity_kernelILi" + n + "E",
                    std::to_string(in_loop) + " FFMA in the loop for " + n + " on each value",
                    fmas <= 8 ? loop_of(opcode::ffma, in_loop) : loop_of(opcode::ffma, in_loop, 5)});
-    out.push_back({"roofline", "intensity_kernelILi" + n + "E", "4 loads ahead",
+    out.push_back({"arithmetic_peak", "intensity_kernelILi" + n + "E", "4 loads ahead",
                    loads_ahead(4, 16, opcode::ffma)});
   }
   return out;

@@ -29,7 +29,7 @@ inline constexpr std::array quantity_rules{
                   "stride_words conflict_ways bytes"},
     quantity_rule{"arithmetic_peak", "arithmetic_time", "s",
                   "unit=fp32_fma|mma|wgmma|cublaslt|fp64_fma|host_fma format", "flop"},
-    quantity_rule{"roofline", "intensity_time", "s", "cache=cold|warm",
+    quantity_rule{"arithmetic_peak", "intensity_time", "s", "cache=cold|warm",
                   "flop_per_byte flop bytes_read bytes_written"},
     quantity_rule{"gemm_sweep", "gemm_time", "s", "format library cache=cold|warm",
                   "m n k weight_copies flop bytes_read bytes_written"},
@@ -47,13 +47,13 @@ inline constexpr std::array quantity_rules{
                   "batch tokens query_heads kv_heads head_dim", "causal"},
     quantity_rule{"attention", "attention_decode_time", "s", "format",
                   "splits batch context query_heads kv_heads head_dim"},
-    quantity_rule{"paged_kv", "paged_attention_time", "s",
+    quantity_rule{"attention", "paged_attention_time", "s",
                   "order=contiguous|ordered|shuffled format",
                   "block_size splits batch context query_heads kv_heads head_dim"},
-    quantity_rule{"paged_kv", "kv_blocks", "1", "",
+    quantity_rule{"attention", "kv_blocks", "1", "",
                   "block_bytes free_bytes total_bytes reserved_bytes"},
     quantity_rule{"weight_only", "gemv_time", "s", "weights=bf16|int8|int4", "m n k scale_block"},
-    quantity_rule{"overlap", "overlap_time", "s",
+    quantity_rule{"transfer", "overlap_time", "s",
                   "other=copy_engine|sm_copy arrangement=compute_alone|other_alone|together",
                   "m n k bytes"},
     quantity_rule{"transfer", "transfer_time", "s", "direction=h2d|d2h memory=pinned|pageable",
@@ -87,5 +87,27 @@ inline constexpr std::array quantity_rules{
     quantity_rule{"kernel_profile", "dram_share", "1", "kernel model", "batch"},
     quantity_rule{"kernel_profile", "l2_hit_rate", "1", "kernel model", "batch"},
 };
+
+/// Program that measures what a recording's experiment did: a recording keeps the name that it was
+/// written with, and programs were joined since. On a CPU each is still an experiment of its own.
+constexpr std::string_view program_of(std::string_view experiment) {
+  if (experiment == "paged_kv") return "attention";
+  if (experiment == "roofline") return "arithmetic_peak";
+  if (experiment == "overlap") return "transfer";
+  return experiment;
+}
+
+/// No program measures these any more; their recordings are read.
+constexpr bool is_former(std::string_view experiment) {
+  return experiment == "weight_only" || experiment == "speculative";
+}
+
+/// Program that measures a quantity; of a quantity that is no longer measured, the one that did.
+constexpr std::string_view program_for(std::string_view quantity) {
+  for (const quantity_rule& r : quantity_rules) {
+    if (r.quantity == quantity) return r.experiment;
+  }
+  return {};
+}
 
 }  // namespace perfmodel::validation

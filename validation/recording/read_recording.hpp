@@ -257,7 +257,7 @@ inline quantity_rule rule_of(const field& quantity, std::string_view experiment)
   const std::string name = quantity.text();
   std::vector<std::string_view> names;
   for (const quantity_rule& r : quantity_rules) {
-    if (r.experiment != experiment) continue;
+    if (r.experiment != program_of(experiment)) continue;
     if (r.quantity == name) return r;
     names.push_back(r.quantity);
   }
@@ -348,7 +348,7 @@ inline void check_experiment(const field& experiment) {
   for (const quantity_rule& q : quantity_rules) {
     if (known.empty() || known.back() != q.experiment) known.push_back(q.experiment);
   }
-  if (std::find(known.begin(), known.end(), experiment.text()) != known.end()) return;
+  if (std::find(known.begin(), known.end(), program_of(experiment.text())) != known.end()) return;
   experiment.refuse(recording_fault::unknown_experiment, common::listed(known));
 }
 

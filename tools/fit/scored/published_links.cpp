@@ -64,7 +64,7 @@ panel panel_of(const std::string& title,
     });
     series measured{cat(ranks, " ranks"), mark::points, colour, {}};
     for (const auto* r : members) {
-      measured.rows.push_back({r->row.call.message.quantity().value(), 1e6 * r->measured, 0.0});
+      measured.rows.push_back({r->row.call.message.quantity().value(), r->measured, 0.0});
     }
     series predicted{"", mark::line, colour, {}};
     const double least = measured.rows.front()[0];
@@ -72,7 +72,7 @@ panel panel_of(const std::string& title,
     for (double s = least; s <= most * 1.001; s *= 1.189207115) {
       published::collective_row at = members.front()->row;
       at.call.message = message_bytes<>(s * byte);
-      predicted.rows.push_back({s, 1e6 * published::predicted(at).predicted, 0.0});
+      predicted.rows.push_back({s, published::predicted(at).predicted, 0.0});
     }
     out.lines.push_back(std::move(measured));
     out.lines.push_back(std::move(predicted));
@@ -104,9 +104,10 @@ std::vector<picture> collective_pictures(const std::string& folder) {
   std::vector<picture> out;
   const auto add = [&out](const std::map<std::string, predictions>& panels, picture p) {
     p.x_label = "message";
-    p.y_label = "time [us]";
-    p.bytes_on_x = true;
-    p.key = "top left";
+    p.y_label = "time";
+    p.legend = "Points: measured. Lines: predicted.";
+    p.y_unit = "s";
+    p.x_unit = "B";
     for (const auto& [title, rows] : panels) p.panels.push_back(panel_of(title, rows));
     out.push_back(std::move(p));
   };

@@ -141,16 +141,16 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   std::vector<picture> out;
   picture p;
   p.x_label = "working set";
-  p.bytes_on_x = true;
+  p.x_unit = "B";
   p.name = "latency_over_working_set";
   p.title = "Latency of one load over the working set";
   p.caption =
       "Points: pointer chases of gpu-benches, one SM. Line: the catalogue's latencies, weighted by "
       "the share that each level caches. Plateaus: L1, L2, its far half, DRAM; beyond a gigabyte "
       "the TLBs add to DRAM's.";
-  p.y_label = "latency [ns]";
-  p.key = "top left";
-  p.panels = panels_of(chases(folder), [](const comparison&, double t) { return 1e9 * t; });
+  p.y_label = "latency";
+  p.y_unit = "s";
+  p.panels = panels_of(chases(folder), [](const comparison&, double t) { return t; });
   out.push_back(p);
 
   p.name = "bandwidth_over_working_set";
@@ -158,13 +158,12 @@ std::vector<picture> memory_pictures(const std::string& folder) {
   p.caption =
       "Points: gpu-benches, all SMs read the same set. Line: the cached share at the catalogue's "
       "bandwidth of L2, the rest at the share of DRAM's that GEMMs reach.";
-  p.y_label = "bandwidth [GB/s]";
-  p.y_least = 1000.0;
-  p.y_most = 20000.0;
-  p.y_ticks = "1000, 2000, 5000, 10000, 20000";
-  p.key = "top right";
-  p.panels = panels_of(cache_bandwidths(folder),
-                       [](const comparison& c, double t) { return c.size / t * 1e-9; });
+  p.y_label = "bandwidth";
+  p.y_unit = "B/s";
+  p.y_least = 1e12;
+  p.y_most = 2e13;
+  p.panels =
+      panels_of(cache_bandwidths(folder), [](const comparison& c, double t) { return c.size / t; });
   out.push_back(p);
 
   p.name = "littles_law";
@@ -173,12 +172,11 @@ std::vector<picture> memory_pictures(const std::string& folder) {
       "Points: a read kernel of gpu-benches, at 3 to 100 % of the threads that fit. Line: "
       "min(share x bandwidth, bytes in flight / latency), with the latency of a pointer chase.";
   p.x_label = "bytes in flight (8 a thread)";
-  p.y_label = "bandwidth [GB/s]";
-  p.y_least = 50.0;
-  p.y_most = 6000.0;
-  p.y_ticks = "50, 100, 200, 500, 1000, 2000, 5000";
-  p.key = "bottom right";
-  p.panels = panels_of(littles_law(folder), [](const comparison&, double t) { return 1e-9 / t; });
+  p.y_label = "bandwidth";
+  p.y_unit = "B/s";
+  p.y_least = 5e10;
+  p.y_most = 6e12;
+  p.panels = panels_of(littles_law(folder), [](const comparison&, double t) { return 1.0 / t; });
   out.push_back(p);
   std::erase_if(out, [](const picture& q) { return q.empty(); });
   return out;

@@ -68,12 +68,12 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
   std::replace(p.name.begin(), p.name.end(), ' ', '_');
   p.title = cat("Predicted over measured: ", operation);
   p.legend = cat(
-      "line: median of half a decade, band: middle 80 % of it, squares: median of held-out "
+      "line: median of half a decade, band: middle 80 % of it, points: median of held-out "
       "rows; ",
       operation == "elementwise" ? "vidur 7d475133, gpu-benches 1c36d509, LLMCompass 2e015fd2"
                                  : "aiconfigurator 095f58a5, vidur 7d475133, LLMCompass 2e015fd2");
   p.caption =
-      "Line: median in half a decade of size; band: the middle 80 %; squares: the median of "
+      "Line: median in half a decade of size; band: the middle 80 %; points: the median of "
       "held-out rows. Blue: the prediction; grey: the bound. The prediction stays near 1 at every "
       "size; the bound is far below for short kernels.";
   const bool arithmetic = operation == "gemm" || operation == "attention prefill";
@@ -81,7 +81,6 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
   p.y_label = "predicted / measured";
   p.y_least = 0.1;
   p.y_most = 3.0;
-  p.y_ticks = "0.1, 0.2, 0.5, 1, 2, 3";
   p.columns = 3;
   std::map<std::string, std::array<std::vector<std::array<double, 2>>, 3>> by_device;
   for (const comparison& c : rows) {
@@ -101,10 +100,10 @@ picture error_over_size(const std::string& operation, const std::vector<comparis
                   : unseen == n ? ", held out"
                                 : cat(", ", unseen, " held out"));
     q.lines.push_back({"", mark::band, 6, limit.range});
-    q.lines.push_back({"", mark::band, 0, said.range});
+    q.lines.push_back({"", mark::band, 1, said.range});
     q.lines.push_back({"bound", mark::line, 6, limit.median});
-    q.lines.push_back({"predicted", mark::line, 0, said.median});
-    q.lines.push_back({"held-out rows", mark::points, 1, in_bins(points[2]).median});
+    q.lines.push_back({"predicted", mark::line, 1, said.median});
+    q.lines.push_back({"predicted, held-out rows", mark::points, 2, in_bins(points[2]).median});
     const double least = said.median.front()[0], most = said.median.back()[0];
     q.lines.push_back({"", mark::dashed, 7, {{least, 1.0, 0.0}, {most, 1.0, 0.0}}});
     p.panels.push_back(std::move(q));
@@ -120,14 +119,12 @@ picture serving_picture(const std::vector<comparison>& rows) {
       "points: runs, most of them in-sample; InferenceX 2025-12 to 2026-01, aiconfigurator "
       "095f58a5";
   p.caption =
-      "Points: closed-loop runs of InferenceX and AIConfigurator, over the prediction (blue) and "
+      "Points: closed-loop runs of InferenceX and AIConfigurator, over the prediction (orange) and "
       "the bound (grey). Line: equal. CPU time, the scheduler and expert imbalance lift points "
       "above the line. Points of DeepSeek-R1 below it may be runs with MTP.";
   p.x_label = "predicted [ms]";
   p.y_label = "measured [ms]";
-  p.plain_x = true;
   p.columns = 2;
-  p.key = "bottom right";
   p.x_least = 0.5;
   p.x_most = 300.0;
   p.y_least = 1.0;
@@ -138,7 +135,7 @@ picture serving_picture(const std::vector<comparison>& rows) {
     if (q.lines.empty()) {
       q.title = c.shape;
       q.lines = {{"against the bound", mark::points, 6, {}},
-                 {"against the prediction", mark::points, 0, {}},
+                 {"against the prediction", mark::points, 1, {}},
                  {"measured = predicted", mark::line, 7, {{1.0, 1.0, 0.0}, {300.0, 300.0, 0.0}}}};
     }
     q.lines[0].rows.push_back({1e3 * c.bound, 1e3 * c.measured, 0.0});

@@ -121,10 +121,10 @@ picture acceptance_picture(const std::string& folder) {
       "and runs of copied tokens, with nothing fitted. For copied drafts the law of runs is within "
       "2 %; for trained drafts it is an upper limit.";
   lengths.x_label = "draft length";
-  lengths.y_label = "tokens per round";
+  lengths.y_label = "tokens per speculation round";
+  lengths.y_least = 1.0;
   lengths.log_x = false;
   lengths.log_y = false;
-  lengths.key = "top left";
   std::map<std::string, panel> panels;
   for (const comparison& c : traced_tokens(folder)) {
     panel& p = panels[c.device];
@@ -160,7 +160,6 @@ picture speedup_picture(const std::string& folder) {
   speedups.log_y = false;
   speedups.x_least = speedups.y_least = 1.0;
   speedups.x_most = speedups.y_most = 3.6;
-  speedups.key = "top left";
   panel p;
   p.lines = {{"measured", mark::points, 0, {}},
              {"expected in the paper", mark::points, 1, {}},

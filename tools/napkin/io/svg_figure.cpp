@@ -185,7 +185,11 @@ class panel_drawing {
 
   std::string svg() {
     std::string out = "<g>\n" + heading();
-    if (!p_.bars.empty()) return out + bars() + "</g>\n";
+    if (!p_.bars.empty()) {
+      out += bars();
+      for (const plot_rule& rule : p_.rules) out += line_of(rule);
+      return out + "</g>\n";
+    }
     out += axes();
     for (std::size_t i = 0; i < p_.series.size(); ++i) out += series(i);
     for (const plot_rule& rule : p_.rules) out += line_of(rule);
@@ -214,7 +218,7 @@ class panel_drawing {
   }
   static std::pair<double, double> bar_ends(const plot_panel& p) {
     auto ends = ends_of(p, true);
-    if (!p.bars.empty()) {
+    if (!p.bars.empty() && !p.x.is_log) {
       ends.first = std::min(ends.first, 0.0);
       if (ends.second <= ends.first) ends.second = ends.first + 1e-9;
     }

@@ -6,13 +6,13 @@
 //   FMAs of 16 independent values hide each other's latency.
 // Tests: attainable = min(peak, intensity x bandwidth), in FP32 on the CUDA cores; the loss near
 //   the ridge point, where a model of perfect overlap has its largest error.
+#pragma once
+
 #include <cmath>
 
-#include "common/experiment.cuh"
+#include "experiment.cuh"
 
-namespace pv = perfmodel::validation;
-
-namespace {
+namespace perfmodel::validation::intensity {
 
 constexpr int threads = 256;
 constexpr int unrolled = 4;
@@ -60,8 +60,8 @@ constexpr step steps[] = {
     {128, intensity_kernel<128>}, {192, intensity_kernel<192>},   {256, intensity_kernel<256>},
     {512, intensity_kernel<512>}, {1024, intensity_kernel<1024>}, {2048, intensity_kernel<2048>}};
 
-void launch(const step& which, const pv::device_buffer<float>& x, pv::device_buffer<float>& y,
-            std::size_t floats, const pv::session& s) {
+inline void launch(const step& which, const device_buffer<float>& x, device_buffer<float>& y,
+                   std::size_t floats, const session& s) {
   const std::size_t n = floats / 4, tile = static_cast<std::size_t>(unrolled) * threads;
   const std::size_t tiles = (n + tile - 1) / tile;
   const auto grid =
@@ -73,17 +73,17 @@ void launch(const step& which, const pv::device_buffer<float>& x, pv::device_buf
 }
 
 /// k steps of v a + b are v a^k + b (1 - a^k) / (1 - a), with a and b as fp32 holds them.
-double closed_form(double v, int k) {
+inline double closed_form(double v, int k) {
   const double power = std::pow(static_cast<double>(a), k);
   return v * power + static_cast<double>(b) * (1.0 - power) / (1.0 - static_cast<double>(a));
 }
 
-void measure(const pv::session& s, pv::recording& r) {
+inline void measure(const session& s, recording& r) {
   // Two arrays, together at least eight L2s.
   const std::size_t wanted = (std::max)(std::size_t{8} * s.l2_bytes(), std::size_t{256} << 20U);
   const std::size_t floats = s.reduced ? 20000 : wanted / sizeof(float) / 4096 * 4096;
-  pv::device_buffer<float> x(floats), y(floats);
-  pv::random_fill(x, 7);
+  device_buffer<float> x(floats), y(floats);
+  random_fill(x, 7);
   const std::size_t checked = 4 * (unrolled * threads + 33);
   const auto check = [&](const step& which) {
     y.poison();
@@ -91,17 +91,16 @@ void measure(const pv::session& s, pv::recording& r) {
     const std::vector<float> result = y.download(0, checked);
     std::vector<double> reference(checked);
     for (std::size_t i = 0; i < checked; ++i) {
-      reference[i] =
-          closed_form(pv::random_value(7, i), which.fmas - (s.breaks("drop_fma") ? 1 : 0));
+      reference[i] = closed_form(random_value(7, i), which.fmas - (s.breaks("drop_fma") ? 1 : 0));
     }
     r.check(std::to_string(which.fmas) + " multiply-adds against their closed form",
-            pv::relative_error<float>(result, reference), 2e-5);
+            relative_error<float>(result, reference), 2e-5);
   };
   const double bytes = static_cast<double>(floats) * sizeof(float);
   const auto measure_step = [&](const step& which) {
     const double flop = 2.0 * which.fmas * static_cast<double>(floats);
     const auto samples =
-        pv::time_in_graph(s.stream, s.plan, [&](int) { launch(which, x, y, floats, s); });
+        time_in_graph(s.stream, s.plan, [&](int) { launch(which, x, y, floats, s); });
     r.add({"intensity_time",
            "s",
            {{"flop_per_byte", flop / (2.0 * bytes)},
@@ -120,13 +119,4 @@ void measure(const pv::session& s, pv::recording& r) {
   }
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return pv::run_experiment(argc, argv,
-                            {.name = "roofline",
-                             .law = "roofline.hpp: attainable = min(peak, intensity x bandwidth)",
-                             .program = "validation/kernels/roofline.cu",
-                             .faults = {"drop_fma"}},
-                            measure);
-}
+}  // namespace perfmodel::validation::intensity

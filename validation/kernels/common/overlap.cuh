@@ -10,17 +10,17 @@
 //   priority, as in the frameworks.
 // Tests: concurrent = max(compute, copy) + the time lost to interference; exposed = concurrent -
 //   compute.
+#pragma once
+
 #include <cmath>
 #include <cstdint>
 #include <cstring>
 
-#include "common/cublaslt.cuh"
-#include "common/experiment.cuh"
-#include "common/ptx.cuh"
+#include "cublaslt.cuh"
+#include "experiment.cuh"
+#include "ptx.cuh"
 
-namespace pv = perfmodel::validation;
-
-namespace {
+namespace perfmodel::validation::overlap {
 
 #if PERFMODEL_HAS_CUBLASLT
 
@@ -89,8 +89,8 @@ struct copies {
 
 struct operands {
   int m, n, k;
-  pv::device_buffer<bf16> x, w, y;
-  pv::matrix_product<bf16> product;
+  device_buffer<bf16> x, w, y;
+  matrix_product<bf16> product;
 
   operands(int m_, int n_, int k_)
       : m(m_),
@@ -100,8 +100,8 @@ struct operands {
         w(size(n_, k_)),
         y(size(m_, n_)),
         product(m_, n_, k_) {
-    pv::random_fill(x, x_seed);
-    pv::random_fill(w, weight_seed, scale());
+    random_fill(x, x_seed);
+    random_fill(w, weight_seed, scale());
   }
   static std::size_t size(int a, int b) {
     return static_cast<std::size_t>(a) * static_cast<std::size_t>(b);
@@ -111,11 +111,11 @@ struct operands {
 };
 
 /// One run of an arrangement, in seconds.
-double run(const pv::session& s, const side_stream& side, const operands& compute,
-           const copies& other, std::size_t bytes, arrangement which) {
+inline double run(const session& s, const side_stream& side, const operands& compute,
+                  const copies& other, std::size_t bytes, arrangement which) {
   for (std::uint64_t hold = s.reduced ? 1000 : 60000;; hold *= 4) {
-    pv::event held, start, copied, stop;
-    pv::hold(s.stream, hold);
+    event held, start, copied, stop;
+    validation::hold(s.stream, hold);
     held.record(s.stream);
     PERFMODEL_CUDA(cudaStreamWaitEvent(side.get(), held.get(), 0));
     // The copy begins first, by the microsecond that an event takes from one stream to another: a
@@ -130,23 +130,23 @@ double run(const pv::session& s, const side_stream& side, const operands& comput
     const bool in_time = !held.reached();
     stop.wait();
     // Again, and held for longer, where the host was not done before the streams were let go.
-    if (in_time || s.reduced || hold > 1000000) return pv::seconds_between(start, stop);
+    if (in_time || s.reduced || hold > 1000000) return seconds_between(start, stop);
   }
 }
 
 /// Runs both together and compares both results.
-void check(const pv::session& s, pv::recording& r, const side_stream& side, operands& compute,
-           const copies& other, std::span<const unsigned char> source,
-           std::span<unsigned char> landed, const std::string& name) {
+inline void check(const session& s, recording& r, const side_stream& side, operands& compute,
+                  const copies& other, std::span<const unsigned char> source,
+                  std::span<unsigned char> landed, const std::string& name) {
   PERFMODEL_CUDA(cudaMemset(other.to, 0xFF, source.size()));
   compute.y.poison();
-  run(s, side, compute, other, source.size() - (s.breaks("drop_tail") ? 16 : 0),
+  run(s, side, compute, other, source.size() - (s.breaks("drop_copied_tail") ? 16 : 0),
       arrangement::together);
   PERFMODEL_CUDA(cudaDeviceSynchronize());
   PERFMODEL_CUDA(cudaMemcpy(landed.data(), other.to, source.size(), cudaMemcpyDeviceToHost));
-  if (s.breaks("swap_bytes")) std::swap(landed[1000], landed[1001]);
+  if (s.breaks("swap_copied_bytes")) std::swap(landed[1000], landed[1001]);
   r.check(name + ": bytes that differ",
-          pv::differing_bytes<unsigned char>(landed.first(source.size()), source), 0.0);
+          differing_bytes<unsigned char>(landed.first(source.size()), source), 0.0);
   std::vector<float> result;
   std::vector<double> reference;
   for (int i = 0; i < 8; ++i) {
@@ -159,32 +159,32 @@ void check(const pv::session& s, pv::recording& r, const side_stream& side, oper
           s.breaks("wrong_row") ? (row + 1) % static_cast<std::size_t>(compute.m) : row;
       double sum = 0;
       for (std::size_t c = 0; c < static_cast<std::size_t>(compute.k); ++c) {
-        sum += static_cast<double>(pv::random_stored<bf16>(
-                   x_seed, from * static_cast<std::size_t>(compute.k) + c)) *
-               pv::random_stored<bf16>(
-                   weight_seed, column * static_cast<std::size_t>(compute.k) + c, compute.scale());
+        sum += static_cast<double>(
+                   random_stored<bf16>(x_seed, from * static_cast<std::size_t>(compute.k) + c)) *
+               random_stored<bf16>(weight_seed, column * static_cast<std::size_t>(compute.k) + c,
+                                   compute.scale());
       }
       reference.push_back(sum);
       result.push_back(static_cast<float>(got[column]));
     }
   }
-  r.check(name + ": product", pv::relative_error<float>(result, reference), 6e-3);
+  r.check(name + ": product", relative_error<float>(result, reference), 6e-3);
 }
 
-void measure(const pv::session& s, pv::recording& r) {
+inline void measure(const session& s, recording& r) {
   const std::size_t mb = std::size_t{1} << 20U;
   const std::size_t largest_pinned = s.reduced ? 8192 : 256 * mb;
   const std::size_t largest_device =
       s.reduced ? 8192 : (std::min)(2048 * mb, s.free_bytes() / 8 / mb * mb);
-  pv::pinned_buffer<unsigned char> host(largest_pinned);
+  pinned_buffer<unsigned char> host(largest_pinned);
   for (std::size_t i = 0; i < largest_pinned; i += 4) {
     // Random once, then repeated: the link does not look at the bytes.
-    const std::uint32_t bits = i < 4 * mb ? pv::random_bits(byte_seed, i) : 0;
+    const std::uint32_t bits = i < 4 * mb ? random_bits(byte_seed, i) : 0;
     std::memcpy(
         host.data() + i,
         i < 4 * mb ? reinterpret_cast<const unsigned char*>(&bits) : host.data() + i - 4 * mb, 4);
   }
-  pv::device_buffer<unsigned char> source(largest_device),
+  device_buffer<unsigned char> source(largest_device),
       target((std::max)(largest_device, largest_pinned));
   for (std::size_t at = 0; at < largest_device; at += largest_pinned) {
     PERFMODEL_CUDA(cudaMemcpy(source.data() + at, host.data(),
@@ -254,20 +254,10 @@ void measure(const pv::session& s, pv::recording& r) {
 
 #else
 
-void measure(const pv::session&, pv::recording& r) {
-  r.skip("overlap_time", pv::no_cublaslt);
+inline void measure(const session&, recording& r) {
+  r.skip("overlap_time", no_cublaslt);
 }
 
 #endif
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return pv::run_experiment(
-      argc, argv,
-      {.name = "overlap",
-       .law = "overlap.hpp: together = max(compute, copy) and what they take from each other",
-       .program = "validation/kernels/overlap.cu",
-       .faults = {"swap_bytes", "drop_tail", "wrong_row"}},
-      measure);
-}
+}  // namespace perfmodel::validation::overlap

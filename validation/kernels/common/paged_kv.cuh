@@ -7,15 +7,15 @@
 //   contiguous, so that small blocks are small reads. The caches are larger than four L2s.
 // Tests: kv_cache.hpp: time is that of the cache's bytes, plus the indirection; capacity = (memory
 //   - memory in use) / bytes of a block.
+#pragma once
+
 #include <cmath>
 #include <cstdint>
 
-#include "common/decode_attention.cuh"
-#include "common/experiment.cuh"
+#include "decode_attention.cuh"
+#include "experiment.cuh"
 
-namespace pv = perfmodel::validation;
-
-namespace {
+namespace perfmodel::validation::paged {
 
 using bf16 = __nv_bfloat16;
 constexpr int head_dim = 128, group = 4;
@@ -30,10 +30,10 @@ struct size {
 struct cache {
   size is;
   int shift, blocks;  ///< block shift and number of blocks of a sequence
-  pv::device_buffer<bf16> keys, values, queries, out;
-  pv::device_buffer<int> table;
-  pv::device_buffer<float> parts;
-  pv::device_buffer<float2> states;
+  device_buffer<bf16> keys, values, queries, out;
+  device_buffer<int> table;
+  device_buffer<float> parts;
+  device_buffer<float2> states;
   std::vector<int> host_table;
 
   cache(const size& of, int block_shift, bool shuffled)
@@ -47,10 +47,10 @@ struct cache {
         table(static_cast<std::size_t>(of.batch) * static_cast<std::size_t>(blocks)),
         parts(heads() * 64 * head_dim),
         states(heads() * 64),
-        host_table(pv::block_table(of.batch, blocks, shuffled, 4)) {
-    pv::random_fill(keys, 41);
-    pv::random_fill(values, 42);
-    pv::random_fill(queries, 43);
+        host_table(block_table(of.batch, blocks, shuffled, 4)) {
+    random_fill(keys, 41);
+    random_fill(values, 42);
+    random_fill(queries, 43);
     table.upload(host_table);
   }
 
@@ -64,8 +64,8 @@ struct cache {
   }
 
   /// paged: through the table. Without it, the memory is read as one block a sequence.
-  pv::decode_attention_shape shape(int sms, bool paged) const {
-    pv::decode_attention_shape a;
+  decode_attention_shape shape(int sms, bool paged) const {
+    decode_attention_shape a;
     a.queries = queries.data();
     a.keys = keys.data();
     a.values = values.data();
@@ -84,21 +84,21 @@ struct cache {
       a.blocks = blocks;
       a.block_shift = shift;
     }
-    pv::choose_splits(a, sms);
+    choose_splits(a, sms);
     return a;
   }
 };
 
 /// One query head of one sequence in double precision, through the table.
-void reference_head(const cache& c, int sequence, int head, std::vector<double>& out) {
+inline void reference_head(const cache& c, int sequence, int head, std::vector<double>& out) {
   const auto value_at = [&](std::uint32_t seed, int position, int d) {
     const int block =
         c.host_table[static_cast<std::size_t>(sequence * c.blocks + (position >> c.shift))];
     const std::size_t row =
-        pv::paged_position(block, position, c.shift, c.is.kv_heads) +
+        paged_position(block, position, c.shift, c.is.kv_heads) +
         (static_cast<std::size_t>(head / group) << static_cast<unsigned>(c.shift));
     return static_cast<double>(
-        pv::random_stored<bf16>(seed, row * head_dim + static_cast<std::size_t>(d)));
+        random_stored<bf16>(seed, row * head_dim + static_cast<std::size_t>(d)));
   };
   std::vector<double> score(static_cast<std::size_t>(c.is.context));
   double most = -1e300, sum = 0;
@@ -106,7 +106,7 @@ void reference_head(const cache& c, int sequence, int head, std::vector<double>&
   for (int p = 0; p < c.is.context; ++p) {
     double dot = 0;
     for (int d = 0; d < head_dim; ++d) {
-      dot += static_cast<double>(pv::random_stored<bf16>(43, q + static_cast<std::size_t>(d))) *
+      dot += static_cast<double>(random_stored<bf16>(43, q + static_cast<std::size_t>(d))) *
              value_at(41, p, d);
     }
     score[static_cast<std::size_t>(p)] = dot / std::sqrt(static_cast<double>(head_dim));
@@ -121,7 +121,7 @@ void reference_head(const cache& c, int sequence, int head, std::vector<double>&
   }
 }
 
-void check(const pv::session& s, pv::recording& r, int context, int shift, bool shuffled) {
+inline void check(const session& s, recording& r, int context, int shift, bool shuffled) {
   cache c({2, context, 2}, shift, shuffled);
   if (s.breaks("wrong_block")) {
     std::vector<int> wrong = c.host_table;
@@ -130,8 +130,8 @@ void check(const pv::session& s, pv::recording& r, int context, int shift, bool 
   }
   c.out.poison();
   // Splits as for 16 SMs or more: in as many splits as there are keys for.
-  pv::launch_decode_attention<head_dim, group>(c.shape((std::max)(s.sms(), 16), true), s.stream,
-                                               s.breaks("drop_split"));
+  launch_decode_attention<head_dim, group>(c.shape((std::max)(s.sms(), 16), true), s.stream,
+                                           s.breaks("drop_paged_split"));
   const std::vector<bf16> result = c.out.download();
   std::vector<double> reference;
   for (int sequence = 0; sequence < c.is.batch; ++sequence) {
@@ -141,18 +141,18 @@ void check(const pv::session& s, pv::recording& r, int context, int shift, bool 
   std::string name = "attention over " + std::to_string(context);
   name.append(" keys through blocks of ").append(std::to_string(1 << shift));
   r.check(name.append(shuffled ? ", shuffled" : ", ordered"),
-          pv::relative_error<bf16>(result, reference), 6e-3);
+          relative_error<bf16>(result, reference), 6e-3);
 }
 
-void measure_attention(const pv::session& s, pv::recording& r, const size& of) {
+inline void measure_attention(const session& s, recording& r, const size& of) {
   const auto add = [&](const cache& c, const char* order, int block, bool paged) {
     const auto a = c.shape(s.sms(), paged);
     const double bytes =
         2.0 * 2.0 * of.batch * static_cast<double>(of.context) * of.kv_heads * head_dim;
     const double table = paged ? 4.0 * of.batch * c.blocks : 0.0;
     const double heads = 2.0 * 2.0 * static_cast<double>(c.heads()) * head_dim;
-    const auto samples = pv::time_in_graph(
-        s.stream, s.plan, [&](int) { pv::launch_decode_attention<head_dim, group>(a, s.stream); });
+    const auto samples = time_in_graph(
+        s.stream, s.plan, [&](int) { launch_decode_attention<head_dim, group>(a, s.stream); });
     r.add({"paged_attention_time",
            "s",
            {{"block_size", block},
@@ -182,7 +182,7 @@ void measure_attention(const pv::session& s, pv::recording& r, const size& of) {
 }
 
 /// Blocks until the device is full, in slabs: one allocation a block would measure the allocator.
-void measure_capacity(const pv::session& s, pv::recording& r) {
+inline void measure_capacity(const session& s, recording& r) {
   // Llama-70B on one rank of eight: 80 layers, one KV head, keys and values in bf16; 16 positions.
   const double block_bytes = 16.0 * 80.0 * 2.0 * 128.0 * 2.0;
   const auto slab = static_cast<std::size_t>(block_bytes) * (s.reduced ? 16 : 128);
@@ -230,7 +230,7 @@ void measure_capacity(const pv::session& s, pv::recording& r) {
          {blocks}});
 }
 
-void measure(const pv::session& s, pv::recording& r) {
+inline void measure(const session& s, recording& r) {
   r.part("attention", [&] {
     for (const int shift : {0, 4, 7}) {
       for (const bool shuffled : {false, true}) check(s, r, 75, shift, shuffled);
@@ -241,14 +241,4 @@ void measure(const pv::session& s, pv::recording& r) {
   r.part("capacity", [&] { measure_capacity(s, r); });
 }
 
-}  // namespace
-
-int main(int argc, char** argv) {
-  return pv::run_experiment(
-      argc, argv,
-      {.name = "paged_kv",
-       .law = "kv_cache.hpp: bytes of the cache, the indirection, blocks that fit",
-       .program = "validation/kernels/paged_kv.cu",
-       .faults = {"wrong_block", "drop_split", "count_twice"}},
-      measure);
-}
+}  // namespace perfmodel::validation::paged
