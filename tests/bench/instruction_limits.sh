@@ -51,7 +51,8 @@ while IFS='|' read -r mode results limit words; do
   held "$mode" $(((all - start) / results)) "$limit" "$words"
 done <<'MODES'
 bound|10000|336|a prepared bound of a decode step, its time alone
-step|10000|5260|a prepared decode step, its time alone
+step|100000|5260|a prepared decode step, its time alone
+steps|100000|1000|a prepared decode step in a block of them
 passes|100|5030|a decode step of a service
 closed|100|73900|a service in a closed loop of 64
 open|100|320700|a service in an open loop of 4 requests a second

@@ -117,7 +117,12 @@ class recording {
   /// Largest or least value of a monomial.
   double extreme(int m, bool largest) const {
     double x = 1.0;
-    for (const auto& [factor, exponent] : monomials_[static_cast<std::size_t>(m)]) {
+    const monomial& factors = monomials_[static_cast<std::size_t>(m)];
+    if (factors.size() == 1 && factors[0].second == 1) {
+      const atom& a = atoms_[static_cast<std::size_t>(factors[0].first)];
+      return largest ? a.most : a.least;
+    }
+    for (const auto& [factor, exponent] : factors) {
       const atom& a = atoms_[static_cast<std::size_t>(factor)];
       if (!(a.least >= 0.0)) return not_a_number;  // no bound is known
       const bool up = largest == (exponent > 0);
@@ -217,10 +222,15 @@ class recorded {
     return of(a, b, a.v_ * b.v_, [&](recording<T>& r) { return r.product(a.terms(), b.terms()); });
   }
   friend recorded operator/(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
+    recorded q = of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
       return r.product(a.terms(),
                        b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(b.terms()));
     });
+    if (q.r_ != nullptr) {
+      q.dividend_ = a.terms();
+      q.divisor_ = b.terms();
+    }
+    return q;
   }
   friend recorded operator-(const recorded& a) { return 0.0 - a; }
   recorded& operator+=(const recorded& b) { return *this = *this + b; }
@@ -278,23 +288,44 @@ class recorded {
       const bool largest = op == operation::maximum;
       if (above) return largest ? x : y;
       if (below) return largest ? y : x;
-      const double i = r.least(x), j = r.least(y);
-      const double k = r.most(x), l = r.most(y);
+      const double i = known(r.least(x), -1.0), j = known(r.least(y), -1.0);
+      const double k = known(r.most(x), 1.0), l = known(r.most(y), 1.0);
       const double low = largest ? perfmodel::scalar_max(i, j) : perfmodel::scalar_min(i, j);
       const double high = largest ? perfmodel::scalar_max(k, l) : perfmodel::scalar_min(k, l);
       return r.add_atom(op, x, y, low, high);
     });
   }
+  /// A function that does not fall: its bounds are those of x.
   static recorded function(operation op, const recorded& x, double value) {
     return of(x, x, value, [&](recording<T>& r) {
-      const bool negative = op == operation::log || !(r.least(x.terms()) >= 0.0);
-      return r.add_atom(op, x.terms(), {}, negative ? -infinity : 0.0);
+      const polynomial p = x.terms();
+      const double low = of_double(op, known(r.least(p), -1.0));
+      const double high = of_double(op, known(r.most(p), 1.0));
+      if (low == high) return recording<T>::constant(low);
+      const bool rounds = op == operation::ceil || op == operation::floor;
+      // The law rounds a quotient, which a product with the inverse may miss by its last digit.
+      if (rounds && !x.divisor_.empty()) return r.add_atom(op, x.dividend_, x.divisor_, low, high);
+      return r.add_atom(op, p, {}, low, high);
     });
+  }
+  /// A bound, infinite on the side of `sign` where it is not known.
+  static double known(double bound, double sign) {
+    return bound == bound ? bound : sign * infinity;
+  }
+  static double of_double(operation op, double x) {
+    switch (op) {
+      case operation::ceil: return math::ceil(x);
+      case operation::floor: return math::floor(x);
+      case operation::exp: return math::exp(x);
+      case operation::log: return x > 0.0 ? math::log(x) : -infinity;
+      default: return x > 0.0 ? math::sqrt(x) : 0.0;
+    }
   }
 
   double v_ = 0.0;
   recording<T>* r_ = nullptr;
   polynomial p_{};
+  polynomial dividend_{}, divisor_{};  ///< if this is a quotient
 };
 
 }  // namespace perfmodel::inline v0_3::detail
@@ -302,7 +333,7 @@ class recorded {
 namespace perfmodel::inline v0_3 {
 template <class T>
 inline constexpr bool is_scalar<detail::recorded<T>> = true;
-/// An index of a least cost does not become part of a number.
+/// For labels and breakdowns, such as the algorithm of least cost: not recorded.
 template <class T>
 struct lanes_of<detail::recorded<T>> {
   static constexpr std::size_t count = 1;
