@@ -41,11 +41,8 @@ class recorded_program {
   bool run(numbers& x) const {
     x[one_] = 1.0;
     double holds = 1.0;
-    for (const instruction& i : code_) {
-      evaluate(i, x[i.to], x[i.a], x[i.b], x[i.c], holds);
-      if (i.op >= code::ceil && holds < 0.0) return false;
-    }
-    return true;
+    for (const instruction& i : code_) evaluate(i, x[i.to], x[i.a], x[i.b], x[i.c], holds);
+    return holds >= 0.0;
   }
   /// Evaluates a block of points. `holds` is below 0 for each point of which a guard fails.
   void run(columns& x, column& holds) const {

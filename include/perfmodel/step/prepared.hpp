@@ -74,19 +74,17 @@ class recorded_steps {
     std::size_t n = 1;
     while (n < steps.size() && n < program::block && holds(steps[n]) && kind_of(steps[n]) == k) ++n;
     std::size_t known = 0;
-    for (; known < records_.size(); ++known) {
-      if (records_[last_].of == k) break;
+    for (; known < records_.size() && !(records_[last_].of == k); ++known)
       last_ = last_ + 1 == records_.size() ? 0 : last_ + 1;
-    }
     if (known == records_.size()) {
       note_misses(steps[0], k, n);
       for (std::size_t m = 0; m < n; ++m) take(m, 0.0, false);
       return n;
     }
     columns_.resize(program::most_numbers);
+    typename program::column guards;
     for (std::size_t m = 0; m < program::block; ++m)
       fill(steps[m < n ? m : 0], [&](std::size_t j) -> double& { return columns_[j][m]; });
-    typename program::column guards;
     records_[last_].law.run(columns_, guards);
     const auto& found = records_[last_].law.result(columns_, 0);
     for (std::size_t m = 0; m < n; ++m) take(m, found[m], guards[m] >= 0.0);
@@ -94,11 +92,19 @@ class recorded_steps {
   }
 
  private:
+  struct sizes {  ///< powers of two of the inputs
+    std::uint64_t batch = 0, prompt = 0, before = 0;
+    friend bool operator==(const sizes&, const sizes&) = default;
+  };
+  struct any_size {
+    static constexpr std::uint64_t batch = 0, prompt = 0, before = 0;
+    friend bool operator==(const any_size&, const any_size&) = default;
+  };
   /// Fields of an iteration that are no inputs of its record.
   struct kind {
     double prefill_sequences = 1.0, tokens_per_sequence = 1.0;
     bool steady = false, decodes = false, prefills = false, past = false;
-    std::uint64_t batch = 0, prompt = 0, before = 0;  ///< powers of two
+    std::conditional_t<Law::by_size, sizes, any_size> size{};
     friend bool operator==(const kind&, const kind&) = default;
   };
   struct record {
@@ -107,14 +113,16 @@ class recorded_steps {
   };
   static constexpr double most = 1e12;
 
-  /// The power of two that is the least not below x, counted from that of 0.
-  static std::uint64_t power_above(double x) {
-    return x > 0.0 && Law::by_size ? ((std::bit_cast<std::uint64_t>(x) - 1) >> 52) : 0;
+  /// Number of the power of two next below x; 0 of 0.
+  static std::uint64_t power_below(double x) {
+    return x > 0.0 ? (std::bit_cast<std::uint64_t>(x) - 1) >> 52 : 0;
   }
   static kind kind_of(const basic_iteration<T>& i) {
-    return {i.prefill_sequences,  i.tokens_per_sequence,         i.steady,
-            i.batch > 0.0,        i.prefill_tokens > 0.0,        i.prefill_past > 0.0,
-            power_above(i.batch), power_above(i.prefill_tokens), power_above(i.prefill_past)};
+    kind k{i.prefill_sequences, i.tokens_per_sequence,  i.steady,
+           i.batch > 0.0,       i.prefill_tokens > 0.0, i.prefill_past > 0.0};
+    if constexpr (Law::by_size)
+      k.size = {power_below(i.batch), power_below(i.prefill_tokens), power_below(i.prefill_past)};
+    return k;
   }
   template <class Number>
   static void fill(const basic_iteration<T>& i, const Number& number) {
@@ -140,10 +148,10 @@ class recorded_steps {
       return varies ? made : recorded<T>(x);
     };
     basic_iteration<recorded<T>> t;
-    t.batch = input(i.batch, k.batch, k.decodes);
+    t.batch = input(i.batch, k.size.batch, k.decodes);
     t.context = input(i.context, 0, true);
-    t.prefill_tokens = input(i.prefill_tokens, k.prompt, k.prefills);
-    t.prefill_past = input(i.prefill_past, k.before, k.past);
+    t.prefill_tokens = input(i.prefill_tokens, k.size.prompt, k.prefills);
+    t.prefill_past = input(i.prefill_past, k.size.before, k.past);
     t.prefill_sequences = i.prefill_sequences;
     t.tokens_per_sequence = i.tokens_per_sequence;
     t.steady = i.steady;
