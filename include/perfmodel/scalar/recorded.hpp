@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <perfmodel/scalar/math.hpp>
 #include <utility>
@@ -103,6 +104,12 @@ class recording {
       guards_.push_back(std::move(g));
     return holds;
   }
+  /// Stores a polynomial for numbers that refer to it.
+  int keep(polynomial p) {
+    kept_.push_back(std::move(p));
+    return static_cast<int>(kept_.size()) - 1;
+  }
+  const polynomial& kept(int i) const { return kept_[static_cast<std::size_t>(i)]; }
   void pin() { pinned_ = true; }
   bool is_pinned() const { return pinned_; }
   const std::vector<atom>& atoms() const { return atoms_; }
@@ -146,6 +153,7 @@ class recording {
     return monomial_of({all.begin(), all.end()});
   }
 
+  std::deque<polynomial> kept_{};
   std::vector<atom> atoms_{};
   std::vector<monomial> monomials_{};
   std::vector<guard> guards_{};
@@ -159,9 +167,8 @@ class checked_number {
   using polynomial = typename recording<T>::polynomial;
 
  public:
-  checked_number(double value, recording<T>* r, polynomial p)
-      : v_(value), r_(r), p_(std::move(p)) {}
-  explicit checked_number(double value) : v_(value), p_(recording<T>::constant(value)) {}
+  checked_number(double value, recording<T>* r, int p) : v_(value), r_(r), p_(p) {}
+  explicit checked_number(double value) : v_(value) {}
   operator double() const {
     if (r_ != nullptr) r_->pin();
     return v_;
@@ -187,11 +194,13 @@ class checked_number {
   static bool compare(const checked_number& a, const checked_number& b, bool strict) {
     const bool holds = strict ? a.v_ > b.v_ : a.v_ >= b.v_;
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
-    return r == nullptr ? holds : r->compare(a.p_, b.p_, strict, holds);
+    return r == nullptr ? holds : r->compare(a.terms(), b.terms(), strict, holds);
   }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->kept(p_); }
+
   double v_;
   recording<T>* r_ = nullptr;
-  polynomial p_;
+  int p_ = -1;
 };
 
 /// A double with a polynomial in a recording. A constant has no recording.
@@ -208,27 +217,27 @@ class recorded {
     return {value, &r, r.add_atom(operation::input, {}, {}, least, most)};
   }
   double value() const { return v_; }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : p_; }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->kept(p_); }
 
-  friend recorded operator+(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator+(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ + b.v_,
               [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), 1.0); });
   }
-  friend recorded operator-(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator-(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ - b.v_,
               [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), -1.0); });
   }
-  friend recorded operator*(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator*(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ * b.v_, [&](recording<T>& r) { return r.product(a.terms(), b.terms()); });
   }
-  friend recorded operator/(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator/(const recorded& a, const recorded& b) {
     recorded q = of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
       return r.product(a.terms(),
                        b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(b.terms()));
     });
     if (q.r_ != nullptr) {
-      q.dividend_ = a.terms();
-      q.divisor_ = b.terms();
+      q.dividend_ = q.r_->keep(a.terms());
+      q.divisor_ = q.r_->keep(b.terms());
     }
     return q;
   }
@@ -268,18 +277,20 @@ class recorded {
   }
 
  private:
-  recorded(double value, recording<T>* r, polynomial p) : v_(value), r_(r), p_(std::move(p)) {
-    if (p_.empty() || (p_.size() == 1 && p_[0].first == 0)) {  // does not depend on the inputs
-      v_ = p_.empty() ? 0.0 : p_[0].second;
-      r_ = nullptr;
+  recorded(double value, recording<T>* r, polynomial p) : v_(value) {
+    if (p.empty() || (p.size() == 1 && p[0].first == 0)) {  // does not depend on the inputs
+      v_ = p.empty() ? 0.0 : p[0].second;
+      return;
     }
+    r_ = r;
+    p_ = r->keep(std::move(p));
   }
   template <class Make>
   static recorded of(const recorded& a, const recorded& b, double value, const Make& make) {
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
     return r == nullptr ? recorded(value) : recorded(value, r, make(*r));
   }
-  checked_number<T> number() const { return {v_, r_, terms()}; }
+  checked_number<T> number() const { return {v_, r_, p_}; }
   static recorded extreme(operation op, const recorded& a, const recorded& b, double value) {
     return of(a, b, value, [&](recording<T>& r) {
       const polynomial x = a.terms(), y = b.terms();
@@ -304,7 +315,8 @@ class recorded {
       if (low == high) return recording<T>::constant(low);
       const bool rounds = op == operation::ceil || op == operation::floor;
       // The law rounds a quotient, which a product with the inverse may miss by its last digit.
-      if (rounds && !x.divisor_.empty()) return r.add_atom(op, x.dividend_, x.divisor_, low, high);
+      if (rounds && x.divisor_ >= 0)
+        return r.add_atom(op, r.kept(x.dividend_), r.kept(x.divisor_), low, high);
       return r.add_atom(op, p, {}, low, high);
     });
   }
@@ -324,8 +336,8 @@ class recorded {
 
   double v_ = 0.0;
   recording<T>* r_ = nullptr;
-  polynomial p_{};
-  polynomial dividend_{}, divisor_{};  ///< if this is a quotient
+  // Places of polynomials in the recording: a number is cheap to copy, and laws compile quickly.
+  int p_ = -1, dividend_ = -1, divisor_ = -1;
 };
 
 }  // namespace perfmodel::inline v0_3::detail
