@@ -106,10 +106,10 @@ class recording {
   }
   /// Stores a polynomial for numbers that refer to it.
   int keep(polynomial p) {
-    kept_.push_back(std::move(p));
-    return static_cast<int>(kept_.size()) - 1;
+    stored_.push_back(std::move(p));
+    return static_cast<int>(stored_.size()) - 1;
   }
-  const polynomial& kept(int i) const { return kept_[static_cast<std::size_t>(i)]; }
+  const polynomial& stored(int i) const { return stored_[static_cast<std::size_t>(i)]; }
   void pin() { pinned_ = true; }
   bool is_pinned() const { return pinned_; }
   const std::vector<atom>& atoms() const { return atoms_; }
@@ -153,7 +153,7 @@ class recording {
     return monomial_of({all.begin(), all.end()});
   }
 
-  std::deque<polynomial> kept_{};
+  std::deque<polynomial> stored_{};
   std::vector<atom> atoms_{};
   std::vector<monomial> monomials_{};
   std::vector<guard> guards_{};
@@ -196,7 +196,7 @@ class checked_number {
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
     return r == nullptr ? holds : r->compare(a.terms(), b.terms(), strict, holds);
   }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->kept(p_); }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
 
   double v_;
   recording<T>* r_ = nullptr;
@@ -217,7 +217,7 @@ class recorded {
     return {value, &r, r.add_atom(operation::input, {}, {}, least, most)};
   }
   double value() const { return v_; }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->kept(p_); }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
 
   [[gnu::noinline]] friend recorded operator+(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ + b.v_,
@@ -316,7 +316,7 @@ class recorded {
       const bool rounds = op == operation::ceil || op == operation::floor;
       // The law rounds a quotient, which a product with the inverse may miss by its last digit.
       if (rounds && x.divisor_ >= 0)
-        return r.add_atom(op, r.kept(x.dividend_), r.kept(x.divisor_), low, high);
+        return r.add_atom(op, r.stored(x.dividend_), r.stored(x.divisor_), low, high);
       return r.add_atom(op, p, {}, low, high);
     });
   }
