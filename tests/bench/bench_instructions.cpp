@@ -1,7 +1,7 @@
 // What callgrind counts: the same roofline over quantities and over raw doubles; services, and a
 // plan. usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
-//        bench_instructions closed | open | pools | drafts | bound | step | passes | plan | no_service
-//            100 services, 10,000 prepared bounds or steps, 100 passes, one plan
+//        bench_instructions closed | open | pools | drafts | bound | step | steps | passes | plan | no_service
+//            100 services, 10,000 prepared bounds, 100,000 prepared steps (steps: in blocks), 100 passes, one plan
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -120,9 +120,25 @@ constexpr int answers = 100;
                                   bool bounds) {
   auto p = pm::prepare(d, calibration);
   double sum = 0;
-  for (int i = 0; i < 100 * answers; ++i) {
+  const int asked = (bounds ? 100 : 1000) * answers;
+  for (int i = 0; i < asked; ++i) {
     const pm::iteration one{.batch = 1.0 + i % 251, .context = 4096.0};
     sum += bounds ? p.bound_time(one).value() : p.step_time(one).value();
+  }
+  return sum;
+}
+/// Blocks of prepared decode steps: 1,000 contexts of each batch.
+[[gnu::noinline]] double prepared_blocks(const pm::deployment& d,
+                                         const pm::calibrated& calibration) {
+  auto p = pm::prepare(d, calibration);
+  std::vector<pm::iteration> steps(1000);
+  std::vector<pm::duration<>> times(steps.size());
+  double sum = 0;
+  for (int i = 0; i < answers; ++i) {
+    for (std::size_t k = 0; k < steps.size(); ++k)
+      steps[k] = {.batch = 1.0 + i, .context = 100.0 * static_cast<double>(k + 1)};
+    p.step_times(steps, times);
+    for (const pm::duration<>& t : times) sum += t.value();
   }
   return sum;
 }
@@ -150,8 +166,8 @@ constexpr int answers = 100;
 /// The result of a mode about services; none for another mode.
 std::optional<double> of_services(const char* mode) {
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
-  constexpr const char* modes[] = {"closed", "open",   "pools", "drafts",    "bound",
-                                   "step",   "passes", "plan",  "no_service"};
+  constexpr const char* modes[] = {"closed", "open",  "pools",  "drafts", "bound",
+                                   "step",   "steps", "passes", "plan",   "no_service"};
   if (!std::any_of(std::begin(modes), std::end(modes), is)) return {};
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
@@ -164,6 +180,7 @@ std::optional<double> of_services(const char* mode) {
   if (is("pools")) return serve_pools(d, l, calibration);
   if (is("drafts")) return serve_drafts(d, l, calibration);
   if (is("bound") || is("step")) return prepared(d, calibration, is("bound"));
+  if (is("steps")) return prepared_blocks(d, calibration);
   l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
   if (is("open")) return serve(d, l, calibration);
   if (is("passes")) return pass(d, calibration);
@@ -203,7 +220,8 @@ int main(int argc, char** argv) {
   } else if (std::strcmp(mode, "empty") != 0) {
     std::fputs(
         "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
-        "empty | closed | open | pools | drafts | bound | step | passes | plan | no_service\n",
+        "empty | closed | open | pools | drafts | bound | step | steps | passes | plan | "
+        "no_service\n",
         stderr);
     return 2;
   }

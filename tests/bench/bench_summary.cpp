@@ -10,6 +10,7 @@
 #include <perfmodel/plan.hpp>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/step.hpp>
+#include <vector>
 
 namespace pm = perfmodel;
 
@@ -86,19 +87,19 @@ int main(int argc, char**) {
       least_ns(9, 2000, [&](double i) { return pm::step(d, iteration(i), policy).time.value(); });
   const double step_prepared =
       least_ns(9, 4000, [&](double i) { return prepared.step_time(iteration(i)).value(); });
-  // A sweep asks every batch at many contexts: the batch varies slowest.
-  double point = 0.0;
-  const double sweep = least_ns(9, 8000, [&](double) {
-    point += 1.0;
-    const double batch = static_cast<double>(static_cast<long>(point / 100.0) % 256 + 1);
-    return prepared
-        .step_time(
-            {.batch = batch,
-             .context =
-                 100.0 *
-                 (point - 100.0 * static_cast<double>(static_cast<long>(point / 100.0)) + 1.0)})
-        .value();
-  });
+  // A sweep asks every batch at many contexts, in blocks; a point includes the writing of its step.
+  std::vector<pm::iteration> points(25600);
+  std::vector<pm::duration<>> times(points.size());
+  const double sweep =
+      least_ns(9, 1,
+               [&](double) {
+                 for (std::size_t k = 0; k < points.size(); ++k)
+                   points[k] = {.batch = static_cast<double>(k / 100 + 1),
+                                .context = 100.0 * static_cast<double>(k % 100 + 1)};
+                 prepared.step_times(points, times);
+                 return times.back().value();
+               }) /
+      static_cast<double>(points.size());
   pm::service_load closed{
       .input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
   pm::service_load open{.input_tokens = 2048.0,

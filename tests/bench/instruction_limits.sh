@@ -51,13 +51,14 @@ while IFS='|' read -r mode results limit words; do
   held "$mode" $(((all - start) / results)) "$limit" "$words"
 done <<'MODES'
 bound|10000|336|a prepared bound of a decode step, its time alone
-step|10000|5260|a prepared decode step, its time alone
-passes|100|5030|a decode step of a service
-closed|100|73900|a service in a closed loop of 64
-open|100|320700|a service in an open loop of 4 requests a second
-drafts|100|67500|a service with 3 draft tokens
-pools|100|90400|a service of a prefill and a decode replica
-plan|3815|42000|a plan, each evaluated candidate
+step|100000|2690|a prepared decode step, its time alone
+steps|100000|1080|a prepared decode step in a block of them
+passes|100|4790|a decode step of a service
+closed|100|64000|a service in a closed loop of 64
+open|100|298200|a service in an open loop of 4 requests a second
+drafts|100|65900|a service with 3 draft tokens
+pools|100|82300|a service of a prefill and a decode replica
+plan|3815|41100|a plan, each evaluated candidate
 MODES
 
 if [[ -n $napkin ]]; then

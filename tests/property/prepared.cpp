@@ -1,10 +1,13 @@
 // A prepared deployment answers as the plain calls do, in whatever order it is asked.
+#include <array>
 #include <catch2/catch_test_macros.hpp>
 #include <iterator>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step/prepared.hpp>
+#include <type_traits>
+#include <vector>
 
 #include "support/near.hpp"
 #include "support/order.hpp"
@@ -18,6 +21,8 @@ using perfmodel_test::near;
 using perfmodel_test::random_numbers;
 using perfmodel_test::samples;
 using perfmodel_test::whole;
+template <class Law>
+using recorded_times = pm::detail::recorded_steps<double, Law>;
 
 TEST_CASE("a prepared deployment answers as step() does", "[calibrated]") {
   random_numbers x(37);
@@ -94,12 +99,12 @@ TEST_CASE("bounds from a record of the law equal step_bound()") {
     const pm::deployment d = random_deployment(x, *cat::models[n / 3].model);
     try {
       auto prepared = pm::prepare(d, pm::datasheet{});
-      pm::detail::recorded_bounds<double> records;
+      recorded_times<pm::detail::recorded_bound<double, false>> records({d});
       for (long k = 0; k < 400; ++k) {
         const pm::iteration i = random_iteration(x, k);
         const auto plain = pm::step_bound(d, i), kept = prepared.bound(i);
-        pm::duration<> time;
-        recorded += records.time(d, i, time);
+        std::array<double, 1> time;
+        recorded += records.at(i, time);
         CHECK(near(kept.time.value(), plain.time.value(), 1e-12));
         CHECK(near(prepared.bound_time(i).value(), plain.time.value(), 1e-12));
         CHECK(near(kept.mfu, plain.mfu, 1e-12));
@@ -118,6 +123,83 @@ TEST_CASE("bounds from a record of the law equal step_bound()") {
   INFO(asked << " bounds asked, " << recorded << " from a record, " << refused << " refused");
   CHECK(asked > 20000);
   CHECK(recorded > asked / 3);
+}
+
+/// A decode, prefill or mixed step of few powers of two, so that records are made soon.
+pm::iteration near_iteration(random_numbers& x, long k) {
+  pm::iteration i{.batch = whole(x, 17, 128), .context = whole(x, 1, 65536)};
+  if (k % 4 == 1) i.prefill_tokens = whole(x, 257, 512);
+  if (k % 4 == 2) i = {.batch = 0.0, .prefill_tokens = whole(x, 1025, 2048)};
+  if (k % 8 == 1) i.prefill_past = whole(x, 1025, 2048);
+  return i;
+}
+
+TEST_CASE("predicted times from a record, and blocks of them, equal step()", "[calibrated]") {
+  random_numbers x(43);
+  long recorded = 0, asked = 0, refused = 0;
+  for (const auto& entry : cat::models) {
+    pm::deployment d = random_deployment(x, *entry.model);
+    d.cuda_graphs = x.uniform() < 0.8;
+    try {
+      const pm::calibrated policy = pm::calibrated_for(d.device, d.serving_engine);
+      recorded_times<pm::detail::recorded_prediction<double, pm::calibrated>> records({d, policy});
+      auto prepared = pm::prepare(d, policy);
+      std::vector<pm::iteration> steps;
+      for (long k = 0; k < 1200; ++k) steps.push_back(near_iteration(x, k / 40));
+      std::vector<pm::duration<>> times(steps.size());
+      prepared.step_times(steps, times);  // makes the records
+      prepared.step_times(steps, times);
+      for (std::size_t k = 0; k < steps.size(); ++k) {
+        const pm::duration<> plain = pm::step(d, steps[k], policy).time;
+        std::array<double, 1> time{plain.value()};
+        recorded += records.at(steps[k], time);
+        CHECK(near(time[0], plain.value(), 1e-12));
+        CHECK(near(times[k].value(), plain.value(), 1e-12));
+        ++asked;
+      }
+    } catch (const pm::error&) {
+      ++refused;
+    }
+  }
+  INFO(asked << " steps asked, " << recorded << " from a record, " << refused << " refused");
+  CHECK(asked > 20000);
+  CHECK(recorded > asked / 10);
+}
+
+TEST_CASE("a record rounds and chooses as the law does at any input") {
+  // Ceilings of quotients that are whole, and choices whose bounds are below 0.
+  const auto law = [](const auto& x) {
+    using T = std::remove_cvref_t<decltype(x)>;
+    using pm::scalar_max, pm::scalar_min;
+    using pm::math::ceil, pm::math::floor;
+    const T above = scalar_max(T(0.0), scalar_min(T(1.0), T(ceil(T(x - 8.0)))));
+    return T(ceil(T(x / 132.0)) * 2.0 + floor(T(480.0 / x)) + above * x);
+  };
+  using recorded = pm::detail::recorded<double>;
+  pm::detail::recording<double> r;
+  const recorded made = law(recorded::input(r, 5.0, 1.0, 1e6));
+  const pm::detail::recorded_program<double> program(r, {made});
+  REQUIRE(program.is_usable());
+  int held = 0;
+  for (double x = 1.0; x < 1000.0; x += 1.0) {
+    pm::detail::recorded_program<double>::numbers numbers;
+    numbers[0] = x;
+    if (!program.run(numbers)) continue;
+    CHECK(near(program.result(numbers, 0), law(x), 1e-15));
+    ++held;
+  }
+  CHECK(held == 999);
+}
+
+TEST_CASE("times are asked for as many steps as there are") {
+  auto prepared = pm::prepare(pm::deployment{.device = cat::h100_sxm, .model = cat::llama_3_1_8b},
+                              pm::datasheet{});
+  const std::vector<pm::iteration> steps(3, {.batch = 2.0, .context = 10.0});
+  std::vector<pm::duration<>> times(2);
+  CHECK_THROWS_AS(prepared.step_times(steps, times), pm::error);
+  times.resize(3);
+  prepared.step_times(steps, times);
+  CHECK(times[2] == prepared.step_time(steps[0]));
 }
 
 TEST_CASE("a prepared deployment refuses what step() refuses", "[calibrated]") {

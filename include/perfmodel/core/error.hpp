@@ -33,6 +33,11 @@ struct allowed_range {
   constexpr bool holds(double lower, double upper) const {
     return (static_cast<int>(lower >= least) & static_cast<int>(upper <= most)) != 0;
   }
+  /// `lower` and `upper` may be numbers that record their comparisons.
+  template <class Number>
+  constexpr bool holds(const Number& lower, const Number& upper) const {
+    return lower >= least && upper <= most;
+  }
   /// The words for a number that is below `least`.
   constexpr const char* below_in_words(double x) const {
     return x > 0.0 && least == detail::smallest_quantity ? "at least 1e-30" : below;

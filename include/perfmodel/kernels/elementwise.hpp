@@ -110,9 +110,7 @@ template <Scalar T>
 constexpr elementwise_shape<T> shape_of(const basic_embedding<T>& x, const elementwise_view<T>& c) {
   elementwise_shape<T> shape{x.tokens * x.hidden, {}, c.lookup_cycles};
   if (upper(c.serial_lookup_time.value()) > 0.0) {
-    const T sequential = from_lanes<T>([&](std::size_t lane) {
-      return lanes_of<T>::lane(x.tokens, lane) <= most_serial_lookups ? 1.0 : 0.0;
-    });
+    const T sequential = 1.0 - indicator(T(x.tokens - most_serial_lookups));
     shape.lookups = sequential * x.tokens * c.serial_lookup_time;
   }
   return shape;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <map>
 #include <perfmodel/scalar/math.hpp>
 #include <utility>
@@ -103,6 +104,12 @@ class recording {
       guards_.push_back(std::move(g));
     return holds;
   }
+  /// Stores a polynomial for numbers that refer to it.
+  int keep(polynomial p) {
+    stored_.push_back(std::move(p));
+    return static_cast<int>(stored_.size()) - 1;
+  }
+  const polynomial& stored(int i) const { return stored_[static_cast<std::size_t>(i)]; }
   void pin() { pinned_ = true; }
   bool is_pinned() const { return pinned_; }
   const std::vector<atom>& atoms() const { return atoms_; }
@@ -117,7 +124,12 @@ class recording {
   /// Largest or least value of a monomial.
   double extreme(int m, bool largest) const {
     double x = 1.0;
-    for (const auto& [factor, exponent] : monomials_[static_cast<std::size_t>(m)]) {
+    const monomial& factors = monomials_[static_cast<std::size_t>(m)];
+    if (factors.size() == 1 && factors[0].second == 1) {
+      const atom& a = atoms_[static_cast<std::size_t>(factors[0].first)];
+      return largest ? a.most : a.least;
+    }
+    for (const auto& [factor, exponent] : factors) {
       const atom& a = atoms_[static_cast<std::size_t>(factor)];
       if (!(a.least >= 0.0)) return not_a_number;  // no bound is known
       const bool up = largest == (exponent > 0);
@@ -141,6 +153,7 @@ class recording {
     return monomial_of({all.begin(), all.end()});
   }
 
+  std::deque<polynomial> stored_{};
   std::vector<atom> atoms_{};
   std::vector<monomial> monomials_{};
   std::vector<guard> guards_{};
@@ -154,9 +167,8 @@ class checked_number {
   using polynomial = typename recording<T>::polynomial;
 
  public:
-  checked_number(double value, recording<T>* r, polynomial p)
-      : v_(value), r_(r), p_(std::move(p)) {}
-  explicit checked_number(double value) : v_(value), p_(recording<T>::constant(value)) {}
+  checked_number(double value, recording<T>* r, int p) : v_(value), r_(r), p_(p) {}
+  explicit checked_number(double value) : v_(value) {}
   operator double() const {
     if (r_ != nullptr) r_->pin();
     return v_;
@@ -182,11 +194,13 @@ class checked_number {
   static bool compare(const checked_number& a, const checked_number& b, bool strict) {
     const bool holds = strict ? a.v_ > b.v_ : a.v_ >= b.v_;
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
-    return r == nullptr ? holds : r->compare(a.p_, b.p_, strict, holds);
+    return r == nullptr ? holds : r->compare(a.terms(), b.terms(), strict, holds);
   }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
+
   double v_;
   recording<T>* r_ = nullptr;
-  polynomial p_;
+  int p_ = -1;
 };
 
 /// A double with a polynomial in a recording. A constant has no recording.
@@ -203,24 +217,29 @@ class recorded {
     return {value, &r, r.add_atom(operation::input, {}, {}, least, most)};
   }
   double value() const { return v_; }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : p_; }
+  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
 
-  friend recorded operator+(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator+(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ + b.v_,
               [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), 1.0); });
   }
-  friend recorded operator-(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator-(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ - b.v_,
               [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), -1.0); });
   }
-  friend recorded operator*(const recorded& a, const recorded& b) {
+  [[gnu::noinline]] friend recorded operator*(const recorded& a, const recorded& b) {
     return of(a, b, a.v_ * b.v_, [&](recording<T>& r) { return r.product(a.terms(), b.terms()); });
   }
-  friend recorded operator/(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
+  [[gnu::noinline]] friend recorded operator/(const recorded& a, const recorded& b) {
+    recorded q = of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
       return r.product(a.terms(),
                        b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(b.terms()));
     });
+    if (q.r_ != nullptr) {
+      q.dividend_ = q.r_->keep(a.terms());
+      q.divisor_ = q.r_->keep(b.terms());
+    }
+    return q;
   }
   friend recorded operator-(const recorded& a) { return 0.0 - a; }
   recorded& operator+=(const recorded& b) { return *this = *this + b; }
@@ -258,18 +277,20 @@ class recorded {
   }
 
  private:
-  recorded(double value, recording<T>* r, polynomial p) : v_(value), r_(r), p_(std::move(p)) {
-    if (p_.empty() || (p_.size() == 1 && p_[0].first == 0)) {  // does not depend on the inputs
-      v_ = p_.empty() ? 0.0 : p_[0].second;
-      r_ = nullptr;
+  recorded(double value, recording<T>* r, polynomial p) : v_(value) {
+    if (p.empty() || (p.size() == 1 && p[0].first == 0)) {  // does not depend on the inputs
+      v_ = p.empty() ? 0.0 : p[0].second;
+      return;
     }
+    r_ = r;
+    p_ = r->keep(std::move(p));
   }
   template <class Make>
   static recorded of(const recorded& a, const recorded& b, double value, const Make& make) {
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
     return r == nullptr ? recorded(value) : recorded(value, r, make(*r));
   }
-  checked_number<T> number() const { return {v_, r_, terms()}; }
+  checked_number<T> number() const { return {v_, r_, p_}; }
   static recorded extreme(operation op, const recorded& a, const recorded& b, double value) {
     return of(a, b, value, [&](recording<T>& r) {
       const polynomial x = a.terms(), y = b.terms();
@@ -278,23 +299,45 @@ class recorded {
       const bool largest = op == operation::maximum;
       if (above) return largest ? x : y;
       if (below) return largest ? y : x;
-      const double i = r.least(x), j = r.least(y);
-      const double k = r.most(x), l = r.most(y);
+      const double i = known(r.least(x), -1.0), j = known(r.least(y), -1.0);
+      const double k = known(r.most(x), 1.0), l = known(r.most(y), 1.0);
       const double low = largest ? perfmodel::scalar_max(i, j) : perfmodel::scalar_min(i, j);
       const double high = largest ? perfmodel::scalar_max(k, l) : perfmodel::scalar_min(k, l);
       return r.add_atom(op, x, y, low, high);
     });
   }
+  /// A function that does not fall: its bounds are those of x.
   static recorded function(operation op, const recorded& x, double value) {
     return of(x, x, value, [&](recording<T>& r) {
-      const bool negative = op == operation::log || !(r.least(x.terms()) >= 0.0);
-      return r.add_atom(op, x.terms(), {}, negative ? -infinity : 0.0);
+      const polynomial p = x.terms();
+      const double low = of_double(op, known(r.least(p), -1.0));
+      const double high = of_double(op, known(r.most(p), 1.0));
+      if (low == high) return recording<T>::constant(low);
+      const bool rounds = op == operation::ceil || op == operation::floor;
+      // The law rounds a quotient, which a product with the inverse may miss by its last digit.
+      if (rounds && x.divisor_ >= 0)
+        return r.add_atom(op, r.stored(x.dividend_), r.stored(x.divisor_), low, high);
+      return r.add_atom(op, p, {}, low, high);
     });
+  }
+  /// A bound, infinite on the side of `sign` where it is not known.
+  static double known(double bound, double sign) {
+    return bound == bound ? bound : sign * infinity;
+  }
+  static double of_double(operation op, double x) {
+    switch (op) {
+      case operation::ceil: return math::ceil(x);
+      case operation::floor: return math::floor(x);
+      case operation::exp: return math::exp(x);
+      case operation::log: return x > 0.0 ? math::log(x) : -infinity;
+      default: return x > 0.0 ? math::sqrt(x) : 0.0;
+    }
   }
 
   double v_ = 0.0;
   recording<T>* r_ = nullptr;
-  polynomial p_{};
+  // Places of polynomials in the recording: a number is cheap to copy, and laws compile quickly.
+  int p_ = -1, dividend_ = -1, divisor_ = -1;
 };
 
 }  // namespace perfmodel::inline v0_3::detail
@@ -302,7 +345,7 @@ class recorded {
 namespace perfmodel::inline v0_3 {
 template <class T>
 inline constexpr bool is_scalar<detail::recorded<T>> = true;
-/// An index of a least cost does not become part of a number.
+/// For labels and breakdowns, such as the algorithm of least cost: not recorded.
 template <class T>
 struct lanes_of<detail::recorded<T>> {
   static constexpr std::size_t count = 1;

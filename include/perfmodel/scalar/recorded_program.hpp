@@ -12,7 +12,11 @@ namespace perfmodel::inline v0_3::detail {
 template <Scalar T>
 class recorded_program {
  public:
-  using numbers = std::array<double, 192>;
+  static constexpr std::size_t most_numbers = 320;
+  static constexpr std::size_t block = 32;  ///< points that are evaluated side by side
+  using numbers = std::array<double, most_numbers>;
+  using column = std::array<double, block>;
+  using columns = std::vector<column>;  ///< most_numbers columns
 
   recorded_program(const recording<T>& r, const std::vector<recorded<T>>& results) : r_(&r) {
     for (const typename recording<T>::atom& a : r.atoms())
@@ -26,45 +30,45 @@ class recorded_program {
              at, at);
     }
     for (const recorded<T>& x : results) results_.push_back(place_of(x.terms()));
-    usable_ = !r.is_pinned() && next_ <= static_cast<int>(numbers().size());
+    usable_ = !r.is_pinned() && next_ < static_cast<int>(most_numbers);
     r_ = nullptr;
   }
   bool is_usable() const { return usable_; }
-  double result(const numbers& x, std::size_t i) const { return x[at(results_[i])]; }
+  const double& result(const numbers& x, std::size_t i) const { return x[at(results_[i])]; }
+  const column& result(const columns& x, std::size_t i) const { return x[at(results_[i])]; }
 
   /// Evaluates for the inputs at the front of x; false where a guard fails.
   bool run(numbers& x) const {
     x[one_] = 1.0;
+    double holds = 1.0;
+    for (const instruction& i : code_) evaluate(i, x[i.to], x[i.a], x[i.b], x[i.c], holds);
+    return holds >= 0.0;
+  }
+  /// Evaluates a block of points. `holds` is below 0 for each point of which a guard fails.
+  void run(columns& x, column& holds) const {
+    x[one_].fill(1.0);
+    holds.fill(1.0);
     for (const instruction& i : code_) {
+      const auto each = [&](const auto& f) {
+        each_of(x[i.to].data(), x[i.a].data(), x[i.b].data(), x[i.c].data(), f);
+      };
       switch (i.op) {
-        case code::sum:
-          x[i.to] = i.factor[0] * x[i.a] + i.factor[1] * x[i.b] + i.factor[2] * x[i.c];
+        case code::sum: {
+          const std::array<double, 3> f = i.factor;
+          each([f](double a, double b, double c) { return f[0] * a + f[1] * b + f[2] * c; });
           break;
-        case code::multiply: x[i.to] = x[i.a] * x[i.b]; break;
-        case code::maximum: x[i.to] = perfmodel::scalar_max(x[i.a], x[i.b]); break;
-        case code::minimum: x[i.to] = perfmodel::scalar_min(x[i.a], x[i.b]); break;
-        case code::divide: x[i.to] = x[i.a] / x[i.b]; break;
-        case code::pow: x[i.to] = math::pow(x[i.a], x[i.b]); break;
-        case code::exp: x[i.to] = math::exp(x[i.a]); break;
-        case code::log: x[i.to] = math::log(x[i.a]); break;
-        case code::sqrt: x[i.to] = math::sqrt(x[i.a]); break;
-        case code::ceil: x[i.to] = math::ceil(x[i.a]); break;
-        case code::floor: x[i.to] = math::floor(x[i.a]); break;
-        case code::above:
-          if (!(x[i.a] > 0.0)) return false;
-          break;
-        case code::not_above:
-          if (!(x[i.a] <= 0.0)) return false;
-          break;
-        case code::least:
-          if (!(x[i.a] >= 0.0)) return false;
-          break;
-        case code::below:
-          if (!(x[i.a] < 0.0)) return false;
-          break;
+        }
+        case code::multiply: each([](double a, double b, double) { return a * b; }); break;
+        case code::divide: each([](double a, double b, double) { return a / b; }); break;
+        case code::maximum: each([](double a, double b, double) { return a < b ? b : a; }); break;
+        case code::minimum: each([](double a, double b, double) { return b < a ? b : a; }); break;
+        case code::ceil: round_each(x[i.to].data(), x[i.a].data(), 1.0, holds.data()); break;
+        case code::floor: round_each(x[i.to].data(), x[i.a].data(), -1.0, holds.data()); break;
+        default:
+          for (std::size_t k = 0; k < block; ++k)
+            evaluate(i, x[i.to][k], x[i.a][k], x[i.b][k], x[i.c][k], holds[k]);
       }
     }
-    return true;
   }
 
  private:
@@ -75,11 +79,11 @@ class recorded_program {
     exp,
     log,
     sqrt,
-    ceil,
-    floor,
     multiply,
     divide,
     sum,
+    ceil,
+    floor,
     above,
     not_above,
     least,
@@ -90,6 +94,48 @@ class recorded_program {
     std::uint32_t to, a, b, c;
     std::array<double, 3> factor;
   };
+  // The result of an operation is no operand of it, so that compilers vectorise these loops.
+  template <class F>
+  static void each_of(double* __restrict to, const double* __restrict a, const double* __restrict b,
+                      const double* __restrict c, const F& f) {
+    for (std::size_t k = 0; k < block; ++k) to[k] = f(a[k], b[k], c[k]);
+  }
+  static void round_each(double* __restrict to, const double* __restrict a, double by,
+                         double* __restrict holds) {
+    for (std::size_t k = 0; k < block; ++k) to[k] = rounded(a[k], by, holds[k]);
+  }
+  static void evaluate(const instruction& i, double& to, const double& a, const double& b,
+                       const double& c, double& holds) {
+    switch (i.op) {
+      case code::sum: to = i.factor[0] * a + i.factor[1] * b + i.factor[2] * c; break;
+      case code::multiply: to = a * b; break;
+      case code::maximum: to = perfmodel::scalar_max(a, b); break;
+      case code::minimum: to = perfmodel::scalar_min(a, b); break;
+      case code::divide: to = a / b; break;
+      case code::pow: to = math::pow(a, b); break;
+      case code::exp: to = math::exp(a); break;
+      case code::log: to = math::log(a); break;
+      case code::sqrt: to = math::sqrt(a); break;
+      case code::ceil: to = rounded(a, 1.0, holds); break;
+      case code::floor: to = rounded(a, -1.0, holds); break;
+      case code::above: holds = a > 0.0 ? holds : -1.0; break;
+      case code::not_above: holds = a <= 0.0 ? holds : -1.0; break;
+      case code::least: holds = a >= 0.0 ? holds : -1.0; break;
+      case code::below: holds = a < 0.0 ? holds : -1.0; break;
+    }
+  }
+  /// The whole number above x (by = 1) or below it (by = -1). It does not hold where x misses a
+  /// whole number by so little that the law may not.
+  static double rounded(double x, double by, double& holds) {
+    constexpr double whole = 6755399441055744.0;  // 1.5 x 2^52: above it doubles are whole
+    const double nearest = (x + whole) - whole, miss = by * (x - nearest);
+    const double away = perfmodel::scalar_max(miss, -miss),
+                 least = perfmodel::scalar_max(1e-12 * x, 1e-12);
+    // Below 0 if away is more than 0 and less than `least`, or if x is too large for a count.
+    const double sure = perfmodel::scalar_min(away * (away - least), 1e12 - x);
+    holds = perfmodel::scalar_min(holds, sure);
+    return nearest + (miss > 0.0 ? by : 0.0);
+  }
   static std::uint32_t at(int i) { return static_cast<std::uint32_t>(i); }
 
   int append(code op, int a, int b, int c = 0, const std::array<double, 3>& factor = {}) {
@@ -140,11 +186,26 @@ class recorded_program {
   int place_of_atom(int i) {
     if (atoms_[at(i)] >= 0) return atoms_[at(i)];
     const typename recording<T>::atom& a = r_->atoms()[at(i)];
-    const int left = place_of(a.a);
-    if (a.op == recording<T>::operation::sum) return atoms_[at(i)] = left;
-    const bool two = a.op <= recording<T>::operation::pow;
-    const int right = two ? place_of(a.b) : left;
-    return atoms_[at(i)] = append(static_cast<code>(static_cast<int>(a.op) - 2), left, right);
+    int left = place_of(a.a);
+    using operation = typename recording<T>::operation;
+    switch (a.op) {
+      case operation::minimum: return both(i, code::minimum, left);
+      case operation::maximum: return both(i, code::maximum, left);
+      case operation::pow: return both(i, code::pow, left);
+      case operation::ceil:
+      case operation::floor:
+        if (!a.b.empty()) left = append(code::divide, left, place_of(a.b));
+        return atoms_[at(i)] =
+                   append(a.op == operation::ceil ? code::ceil : code::floor, left, left);
+      case operation::exp: return atoms_[at(i)] = append(code::exp, left, left);
+      case operation::log: return atoms_[at(i)] = append(code::log, left, left);
+      case operation::sqrt: return atoms_[at(i)] = append(code::sqrt, left, left);
+      default: return atoms_[at(i)] = left;
+    }
+  }
+  int both(int i, code op, int left) {
+    const int right = place_of(r_->atoms()[at(i)].b);
+    return atoms_[at(i)] = append(op, left, right);
   }
 
   const recording<T>* r_;

@@ -28,10 +28,18 @@ struct latency_piece {
   constexpr double share_before(double x) const {
     return tail > 0.0 || from < to || from != x ? share_below(x) : 0.0;
   }
-  constexpr double density(double x) const {
-    if (!(x > from)) return 0.0;
-    if (tail > 0.0) return math::exp(-(x - from) / tail) / tail;
-    return x < to ? 1.0 / (to - from) : 0.0;
+  /// Share below x, and the density there.
+  struct slope {
+    double share = 0.0, density = 0.0;
+  };
+  constexpr slope at(double x) const {
+    if (!(x > from)) return {};
+    if (tail > 0.0) {
+      const double left = math::exp(-(x - from) / tail);
+      return {1.0 - left, left / tail};
+    }
+    if (x >= to) return {1.0, 0.0};
+    return {(x - from) / (to - from), 1.0 / (to - from)};
   }
 };
 
@@ -86,22 +94,28 @@ class latency_pieces {
     return share;
   }
 
-  /// Newton's method within a bracket without corners of the distribution.
+  /// Newton's method within a bracket without corners of the distribution. Its error after a step
+  /// is at most the step's square over twice the least tail.
   constexpr double root(double share, double below, double above) const {
-    double x = below;
+    double x = below, least_tail = infinity;
+    for (std::size_t i = 0; i < count_; ++i) {
+      if (pieces_[i].tail > 0.0) least_tail = scalar_min(least_tail, pieces_[i].tail);
+    }
     for (int step = 0; step < 200; ++step) {
-      const double miss = share_below(x) - share;
-      if (miss < 0.0) {
-        below = x;
-      } else {
-        above = x;
+      double sum = 0.0, density = 0.0;
+      for (std::size_t i = 0; i < count_; ++i) {
+        const latency_piece::slope s = pieces_[i].at(x);
+        sum += pieces_[i].weight * s.share;
+        density += pieces_[i].weight * s.density;
       }
-      double density = 0.0;
-      for (std::size_t i = 0; i < count_; ++i) density += pieces_[i].weight * pieces_[i].density(x);
+      const double miss = sum - share;
+      (miss < 0.0 ? below : above) = x;
       double next = density > 0.0 ? x - miss / density : below;
-      if (!(next > below && next < above)) next = 0.5 * (below + above);
+      const bool newton = next > below && next < above;
+      if (!newton) next = 0.5 * (below + above);
       const double moved = next > x ? next - x : x - next;
       x = next;
+      if (newton && step > 0 && moved <= 1e-8 * least_tail) break;
       if (moved <= 1e-15 * above || above - below <= 1e-15 * above) break;
     }
     return x;
