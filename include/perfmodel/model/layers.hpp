@@ -196,7 +196,7 @@ using layer_list = basic_layer_list<>;
 
 namespace detail {
 
-/// Number of layers whose mixer or feed-forward is a Shape.
+/// Number of layers with a mixer or feed-forward of type Shape.
 template <class Shape, Scalar T, class Kinds>
 constexpr T layers_with(const Kinds& kinds) {
   T n{};
