@@ -229,7 +229,7 @@ struct basic_engine_profile {
   /// decode steps between the transfer of a KV cache and the first token, in disaggregated pools
   T pool_iterations{};
   duration<T> run_start{};  ///< delay of the initial burst of a run, in addition to its prefills
-  /// compilation of GEMMs with fp8 blocks at their first use, in addition to run_start
+  /// delay of the initial burst with weights in fp8 blocks, in addition to run_start
   duration<T> compile_time{};
   /// factor: step time / (kernel + link time), measured on a running service; absent: not
   /// calibrated

@@ -88,8 +88,9 @@ inline constexpr double pool_iterations_of_engines = 16.0;
 /// nvfp4 and SmoothQuant int8. Standard errors: 0.11 us, 0.059 us, 0.18, 0.004, 0.005, 0.019 ns; of
 /// the untuned step 0.027 ns. The tuned one is vLLM's: services on B200 agree about as well
 /// (docs/laws/calibrated_gemm.md). Services of four models on H100, H200 and B200.
-/// prefill_latent_layer_time: DeepSeek-R1 on B200, 60 loads, median error of TTFT 36 -> 13 %; of 25
-/// pools of DeepSeek-V3 on H200, left out, 41 -> 29 %. latent_layer_time: those pools, on Hopper.
+/// Chosen by hand: prefill_latent_layer_time from DeepSeek-R1 on B200, with pools of DeepSeek-V3 in
+/// view (median error of TTFT 26 -> 15 %); latent_layer_time from those pools on H200. Left out:
+/// pools on H100, error of ITL 17 -> 9 %.
 // clang-format off
 inline constexpr engine_profile engine_trtllm{
     .name = "trtllm", .tensor_scale_floor = 9.655 * us, .quantise_floor = 2.964 * us,
@@ -129,12 +130,12 @@ inline constexpr engine_profile engine_vllm{
 /// for all models (2.97 ms) errs by 16 % in the mean over 13 groups of services; this by 12.0 %, by
 /// 12.7 % with the group's model left out, where the values stay within 22 to 30 and 15 to 25 us.
 /// The grid: 10 to 38 us, 0 to 40 us, 0 to 15 us per sequence; mean |ln| error, groups alike.
-/// run_start lies between InferenceX's and sgl-cookbook's warm servers (0). Servers with fp8 blocks
-/// compile DeepGEMM's kernels in the first prefills (compile_time, on Hopper): InferenceX's of
-/// DeepSeek-R1 and Qwen3.5 on H200 start 0.8 s later, warm ones do not. 0.6 s lies between; median
-/// error of TTFT 34 and 53 -> 17 and 15 %, of Qwen3-235B there, left out, 47 -> 34 %.
-/// prefill_recurrent_layer_time: Qwen3.5 on B200 (100 loads); on H200, left out, the median error
-/// of TTFT falls from 53 to 19 % with it, of ITL from 18 to 12 %.
+/// Chosen by hand, without standard errors: run_start lies between InferenceX's and sgl-cookbook's
+/// warm servers (0). compile_time (Hopper): InferenceX's servers of DeepSeek-R1 and Qwen3.5 in fp8
+/// blocks on H200 answer their initial burst about 0.8 s later than warm ones; that DeepGEMM's
+/// compilation is the cause is inferred. prefill_recurrent_layer_time: a grid over Qwen3.5 on B200,
+/// those on H200 in view; 0.8 to 2.0 ms all help. Both together: median error of TTFT on H200 from
+/// 53 to 15 % (Qwen3.5), 34 to 19 (DeepSeek-R1), and 47 to 37 (Qwen3-235B, in neither).
 inline constexpr engine_profile engine_sglang = [] {
   engine_profile e = engine_vllm;
   e.name = "sglang";
