@@ -21,7 +21,7 @@ near_fabric=$(pools 4 --accelerator h100_sxm --json) || fail 'pools without a li
 near 'a transfer over the fabric' "$(number "$near_fabric" transfer_s)" 373.63e-6 0.1e-6
 near 'the bandwidth of the fabric' "$(number "$near_fabric" kv_link_bytes_per_s)" 450e9 0
 [[ $near_fabric == *'"kv_link":"fabric"'* ]] || fail "the link is not stated: $near_fabric"
-pools 4 --accelerator h100_sxm | grep -qE '^  link between pools +450 GB/s of each GPU: the fabric \(.*\), which joins all 8 GPUs$' ||
+pools 4 --accelerator h100_sxm | tr -s ' \n' ' ' | grep -qE ' link between pools +450 GB/s of each GPU: the fabric \(.*\), which joins all 8 GPUs ' ||
   fail 'the text does not state the link'
 
 # --- 16 GPUs: the fabric joins 8, so PCIe 5 x16: 16 x 32 GT/s x 128/130 / 8 = 63.02 GB/s -------------------------
@@ -31,7 +31,7 @@ near 'a transfer over the host' "$(number "$near_host" transfer_s)" 1331.2e-6 0.
 [[ $near_host == *'"kv_link":"host"'* ]] || fail "the link is not stated: $near_host"
 same 'the link to the host, and the same one given' "$near_host" \
   "$(pools 8 --accelerator h100_sxm --kv_link_bytes_per_s "$(number "$near_host" kv_link_bytes_per_s)" --json)"
-pools 8 --accelerator h100_sxm | grep -qE '63.02 GB/s of each GPU: the link to the host \(.*\); the fabric joins 8 of 16 GPUs$' ||
+pools 8 --accelerator h100_sxm | tr -s ' \n' ' ' | grep -qE '63.02 GB/s of each GPU: the link to the host \(.*\); the fabric joins 8 of 16 GPUs ' ||
   fail 'the text does not state the link to the host'
 # Replicas count: two of four ranks and one of four are 12.
 [[ $(pools 4 --accelerator h100_sxm --prefill_replicas 2 --json) == *'"kv_link":"host"'* ]] || fail '12 GPUs are not joined by a fabric of 8'

@@ -179,7 +179,8 @@ struct serving {
                          const pm::basic_service_load<T>& l,
                          const pm::basic_serving_estimate<T>& s) {
     using pm::lower;
-    if (!pm::has_board_power(d.device) || !(lower(s.output_rate.value()) > 0.0)) return;
+    if (!s.feasible.feasible || !pm::has_board_power(d.device)) return;
+    if (!(lower(s.output_rate.value()) > 0.0)) return;
     const auto hits = pm::resolve_prefix_hit(d, l);
     out.add("power_w", "power of one GPU", pm::power_of_service(d, hits, s));
     out.add("joules_per_output_token", "joules per output token, all GPUs",

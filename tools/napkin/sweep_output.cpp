@@ -173,8 +173,13 @@ std::vector<std::size_t> by_importance(const sweep_request& r, const sweep_table
   };
   if (named("error") < t.columns.size()) add(named("error"));
   if (named("feasible") < t.columns.size() && worth(named("feasible"))) add(named("feasible"));
-  for (std::size_t i = t.axes; i < t.columns.size(); ++i) {
-    if (worth(i) && t.columns[i] != "reason") add(i);
+  const auto is_energy = [&](std::size_t i) {
+    return t.columns[i] == "power_w" || t.columns[i].starts_with("joules_");
+  };
+  for (const bool energy : {false, true}) {
+    for (std::size_t i = t.axes; i < t.columns.size(); ++i) {
+      if (is_energy(i) == energy && worth(i) && t.columns[i] != "reason") add(i);
+    }
   }
   if (named("reason") < t.columns.size() && worth(named("reason"))) add(named("reason"));
   return all;
