@@ -10,7 +10,7 @@ import subprocess
 import sys
 
 source, napkin = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
-pair = re.compile(r"(<!-- snippet: run -->\n```sh\n)(.*?)(```\n<!-- output -->\n```text\n)(.*?)(```\n)", re.S)
+pair = re.compile(r"(<!-- snippet: run -->\n```sh\n)(.*?)(```\n\n?<!-- output -->\n\n?```text\n)(.*?)(```\n)", re.S)
 
 
 def run(found):
