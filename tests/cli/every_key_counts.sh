@@ -181,11 +181,10 @@ plan_pools --gpu h200_sxm --model llama_3_70b --gpus 16 --input_tokens 8192 --ou
 plan_bound $one --mode bound --concurrency 500
 END
 
-# The keys of each query, from what it says is allowed.
+# The keys of each query that have a value here, from its help.
 for query in serving advise step kv_capacity plan; do
-  "$napkin" $query --qqqqqqqqqqqqqqqqqqqq 2>&1 | sed -nE 's/.*allowed: (.*)$/\1/p' | tr -d ' ' | tr ',' '\n' | grep -vx id |
-    sed "s/^/$query /"
-done >"$work/keys"
+  "$napkin" $query --help | sed -nE 's/^  --([a-z0-9-]+).*/\1/p' | tr - _ | sed "s/^/$query /"
+done | awk 'FILENAME ~ /values$/ { v[$1]; next } $2 in v || ($1 "." $2) in v' "$work/values" - >"$work/keys"
 
 # The questions of a batch, each as it is and with each key: "question key request" a line.
 awk '
