@@ -50,7 +50,7 @@ module() {
 newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
 if [[ ! -e $out/perfmodel_module.wasm || ! -e $out/perfmodel_first.wasm || -n $newest ]]; then
-  echo 'page: compiling the engine to WebAssembly: four minutes of one core' >&2
+  echo 'page: compiling the engine to WebAssembly: ten minutes of one core' >&2
   module perfmodel_first createPerfmodelFirst -DNAPKIN_FIRST_MODULE \
     'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
   module perfmodel_module createPerfmodel '' 'main'
