@@ -113,8 +113,9 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
     const pm::deployment d = deployment_of(q, p);
     if (pm::has_board_power(d.device)) {
       const auto load = pm::resolve_prefix_hit(d, load_of(q, p));
+      const pm::power<> each = pm::power_of_service(d, load, p.serving);
       out["joules_per_output_token"] =
-          number_json("joules_per_output_token", pm::joules_per_output_token(d, load, p.serving));
+          number_json("joules_per_output_token", pm::joules_per_output_token(d, p.serving, each));
     }
   }
   out["usd_per_million_tokens"] = amount_json("usd_per_million_tokens", p.cost_per_million);

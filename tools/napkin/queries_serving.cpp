@@ -182,9 +182,10 @@ struct serving {
     if (!s.feasible.feasible || !pm::has_board_power(d.device)) return;
     if (!(lower(s.output_rate.value()) > 0.0)) return;
     const auto hits = pm::resolve_prefix_hit(d, l);
-    out.add("power_w", "power of one GPU", pm::power_of_service(d, hits, s));
+    const pm::power<T> each = pm::power_of_service(d, hits, s);
+    out.add("power_w", "power of one GPU", each);
     out.add("joules_per_output_token", "joules per output token, all GPUs",
-            pm::joules_per_output_token(d, hits, s));
+            pm::joules_per_output_token(d, s, each));
   }
 
   /// Engine of the collectives, for the decode batch and for prefill.

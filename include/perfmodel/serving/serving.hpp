@@ -289,13 +289,13 @@ constexpr power<T> power_of_service(const basic_deployment<T>& d, const basic_se
   return busy * power_of_step(d, mean, time) + (1.0 - busy) * idle;
 }
 
-/// Joules per output token of a replica: power_of_service x GPUs / output rate.
+/// Joules per output token of a replica: `each`, the power_of_service of a GPU, x GPUs / output
+/// rate.
 template <Scalar T>
-constexpr T joules_per_output_token(const basic_deployment<T>& d, const basic_service_load<T>& l,
-                                    const basic_serving_estimate<T>& s) {
-  const auto watts = power_of_service(d, l, s);
+constexpr T joules_per_output_token(const basic_deployment<T>& d,
+                                    const basic_serving_estimate<T>& s, const power<T>& each) {
   return named("joules per output token",
-               T(double(d.layout.ranks()) * watts / s.output_rate * lift<T>(token / joule)));
+               T(double(d.layout.ranks()) * each / s.output_rate * lift<T>(token / joule)));
 }
 
 }  // namespace perfmodel::inline v0_3

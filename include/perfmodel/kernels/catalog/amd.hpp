@@ -49,8 +49,8 @@ constexpr double block_scale_share_of(const accelerator& a) {
 /// of 14 %). The other cells are not known: those of NVIDIA's GPUs.
 /// SGLang's initial burst waits 3 s for kernels that are compiled at their first use: MI325X alone
 /// gives 3 s, MI355X 4 s, MI300X (sgl-cookbook) 1.5 s; mean TTFT 50 and 65 -> 18 and 30 %.
-/// SGLang's prefills of recurrent layers add no host time here: with NVIDIA's, Qwen3.5 on MI355X (64
-/// requests at a time, 1,024 tokens in and out) would make 1,996 tokens/s; 2,642 are published.
+/// SGLang's prefills of recurrent layers add no host time here: with NVIDIA's, Qwen3.5 on MI355X
+/// (concurrency 64, 1,024 tokens in and out) would make 1,996 tokens/s; 2,642 are published.
 /// Test: a step of DeepSeek-R1's 61 layers by SGLang takes 58 x 210 us more on MI300X than with
 /// CDNA 4's.
 constexpr void set_engine_on_amd(engine_profile& e, const accelerator& a, engine by) {
