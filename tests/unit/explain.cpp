@@ -1,4 +1,5 @@
 // Derivations: names, numbers and sources of what was computed.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/explain/derivation.hpp>
@@ -266,6 +267,37 @@ TEST_CASE("explain: a shared step is written once, before what needs it") {
   // An input alone, the first of its trace, is its own derivation.
   REQUIRE(pm::derivation_of(a).inputs.size() == 1);
   CHECK(pm::derivation_of(a).inputs[0].name == "a");
+}
+
+TEST_CASE("explain: a formula that is too long for one line is written in parts") {
+  pm::trace t;
+  pm::traced sum{0.0};
+  for (int i = 1; i <= 64; ++i) {
+    sum = sum + pm::traced::input(t, i / 64.0, "x" + std::to_string(i));
+  }
+  pm::traced y = sum / pm::traced(64.0);
+  // Each round uses y twice: written out, the last would have 64 x 2^20 operands.
+  for (int round = 0; round < 20; ++round) y = y * y + pm::traced(0.25);
+  const auto d = pm::derivation_of(named("y", y));
+  REQUIRE(d.steps.size() > 1);
+  // By hand: the mean of 1/64 to 64/64 is 65/128; then y <- y^2 + 1/4, twenty times.
+  double expected = 65.0 / 128;
+  for (int round = 0; round < 20; ++round) expected = expected * expected + 0.25;
+  CHECK(d.steps.back().name == "y");
+  CHECK(d.steps.back().value == pm::detail::significant(expected, 4));
+  std::set<std::string> names;
+  for (std::size_t i = 0; i < d.steps.size(); ++i) {
+    const auto& s = d.steps[i];
+    INFO(s.name << " = " << s.formula);
+    CHECK(names.insert(s.name).second);
+    CHECK(std::count_if(s.formula.begin(), s.formula.end(),
+                        [](char c) { return c == '+' || c == 'x' || c == '/'; }) < 100);
+    for (const std::size_t j : s.uses) {
+      CHECK(j < i);
+      CHECK(s.formula.find(d.steps[j].name) != std::string::npos);
+    }
+    if (s.symbol == "part") CHECK(s.name.starts_with("part "));
+  }
 }
 
 }  // namespace unit_explain

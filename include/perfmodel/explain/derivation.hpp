@@ -16,7 +16,8 @@ namespace perfmodel::inline v0_3 {
 
 /// One line of a derivation: `name = formula = numbers = value`, or an input with its source.
 struct derivation_step {
-  std::string name{};     ///< unique: "flop of attention" if several steps are called flop
+  std::string name{};     ///< unique: "flop of attention" if several steps are called flop;
+                          ///< "part 3" of a formula that is too long for one line
   std::string formula{};  ///< over the names of earlier steps; empty for an input
   std::string numbers{};  ///< the formula with values
   std::string value{};
@@ -48,13 +49,21 @@ namespace detail {
 class derivation_writer {
  public:
   explicit derivation_writer(const trace& t)
-      : t_(t), representatives_(find_representatives(t)), positions_(t.size(), -1) {}
+      : t_(t),
+        representatives_(find_representatives(t)),
+        positions_(t.size(), -1),
+        sizes_(t.size(), 0),
+        parts_(t.size(), false) {}
 
   derivation write(int root) {
-    if (root >= 0) visit(representatives_[static_cast<std::size_t>(root)]);
-    std::vector<named_node> nodes = named_nodes();
-    for (const named_node& n : nodes) operands_.push_back(n.operands);
-    names_ = step_names(std::move(nodes)).make_unique();
+    if (root >= 0) {
+      const int first = representatives_[static_cast<std::size_t>(root)];
+      visit(first, &derivation_writer::measure);
+      visit(first, &derivation_writer::add_step);
+    }
+    for (const int i : order_)
+      operands_.push_back(find_operands(body(i), &derivation_writer::is_step));
+    set_names();
     step_at_.resize(order_.size());
     for (const int i : order_) write_step(i);
     return std::move(out_);
@@ -73,14 +82,18 @@ class derivation_writer {
   int left(int i) const { return representative(t_[i].left); }
   int right(int i) const { return representative(t_[i].right); }
   bool is_named(int i) const { return t_[i].op == op::step || t_[i].op == op::input; }
+  bool is_part(int i) const { return parts_[static_cast<std::size_t>(i)]; }
+  bool is_step(int i) const { return is_named(i) || is_part(i); }  // a line of its own
+  /// What the formula of a step begins with.
+  int body(int i) const { return is_part(i) ? i : left(i); }
   std::size_t position(int i) const {
     return static_cast<std::size_t>(positions_[static_cast<std::size_t>(i)]);
   }
   const std::string& name_of(int i) const { return names_[position(i)]; }
   std::string value_text(int i) const { return to_string(t_[i].value, t_[i].unit, 4, t_[i].name); }
 
-  /// Lists the named nodes below a root, operands first.
-  void visit(int root) {
+  /// Calls an action for each node below a root, operands first.
+  void visit(int root, void (derivation_writer::*action)(int)) {
     struct frame {
       int node;
       bool expanded;
@@ -93,7 +106,7 @@ class derivation_writer {
       if (f.node < 0) continue;
       const auto at = static_cast<std::size_t>(f.node);
       if (f.expanded) {
-        add_named(f.node);
+        (this->*action)(f.node);
         continue;
       }
       if (seen[at]) continue;
@@ -103,8 +116,27 @@ class derivation_writer {
       stack.push_back({left(f.node), false});
     }
   }
-  void add_named(int i) {
-    if (!is_named(i)) return;
+  /// Counts the operands of a printed formula. Where it has too many, its largest terms become steps
+  /// of their own.
+  void measure(int i) {
+    std::size_t& size = sizes_[static_cast<std::size_t>(i)];
+    size = 1;
+    if (is_named(i) || t_[i].op == op::constant) return;
+    const std::vector<int> terms = operands(i);
+    const auto size_of = [this](int j) {
+      return is_step(j) ? std::size_t{1} : sizes_[static_cast<std::size_t>(j)];
+    };
+    for (;;) {
+      size = 0;
+      for (const int j : terms) size += size_of(j);
+      const int largest = *std::max_element(terms.begin(), terms.end(),
+                                            [&](int a, int b) { return size_of(a) < size_of(b); });
+      if (size <= longest_formula || size_of(largest) < 2) return;
+      parts_[static_cast<std::size_t>(largest)] = true;
+    }
+  }
+  void add_step(int i) {
+    if (!is_step(i)) return;
     const int operand = left(i);
     const bool is_renamed =
         t_[i].op == op::step && is_named(operand) && t_[operand].name == t_[i].name;
@@ -117,18 +149,31 @@ class derivation_writer {
     order_.push_back(i);
   }
 
-  std::vector<named_node> named_nodes() const {
+  /// Names of the steps: those of the law, made unique, and of the parts by number.
+  void set_names() {
     std::vector<named_node> nodes;
-    for (const int i : order_) {
+    std::vector<std::size_t> node_at(order_.size(), 0);
+    for (std::size_t at = 0; at < order_.size(); ++at) {
+      const int i = order_[at];
+      if (is_part(i)) continue;
+      node_at[at] = nodes.size();
       named_node n{.name = t_[i].name, .value = value_text(i), .is_input = t_[i].op == op::input};
-      if (!n.is_input) n.operands = find_operands(left(i));
-      for (const std::size_t j : n.operands) nodes[j].users.push_back(nodes.size());
+      if (!n.is_input) n.operands = find_operands(left(i), &derivation_writer::is_named);
+      for (std::size_t& j : n.operands) {
+        j = node_at[j];
+        nodes[j].users.push_back(nodes.size());
+      }
       nodes.push_back(std::move(n));
     }
-    return nodes;
+    const std::vector<std::string> unique = step_names(std::move(nodes)).make_unique();
+    for (std::size_t at = 0, parts = 0; at < order_.size(); ++at) {
+      names_.push_back(is_part(order_[at]) ? "part " + std::to_string(++parts)
+                                           : unique[node_at[at]]);
+    }
   }
-  /// Positions of the named nodes in the formula of a node, each once.
-  std::vector<std::size_t> find_operands(int root) const {
+  /// Positions of the nodes that stop the search below a node, each once.
+  std::vector<std::size_t> find_operands(int root,
+                                         bool (derivation_writer::*stops)(int) const) const {
     std::vector<std::size_t> found;
     std::set<int> seen;
     std::vector<int> todo{root};
@@ -136,7 +181,7 @@ class derivation_writer {
       const int i = todo.back();
       todo.pop_back();
       if (i < 0 || !seen.insert(i).second) continue;
-      if (!is_named(i)) {
+      if (!(this->*stops)(i) || (i == root && is_part(i))) {
         todo.push_back(right(i));
         todo.push_back(left(i));
       } else if (std::find(found.begin(), found.end(), position(i)) == found.end()) {
@@ -149,16 +194,17 @@ class derivation_writer {
   void write_step(int i) {
     const trace::node& n = t_[i];
     derivation_step s{.name = name_of(i), .value = value_text(i), .symbol = n.name};
+    if (is_part(i)) s.symbol = "part";
     if (n.op == op::input) {
       s.source = n.source;
       out_.inputs.push_back(std::move(s));
       return;
     }
-    expression e = express(left(i), &n.unit);
+    expression e = express(body(i), is_part(i) ? nullptr : &n.unit);
     s.formula = std::move(e.names);
     s.numbers = std::move(e.numbers);
     for (const std::size_t j : operands_[position(i)]) {
-      if (t_[order_[j]].op == op::step) s.uses.push_back(step_at_[j]);
+      if (t_[order_[j]].op != op::input) s.uses.push_back(step_at_[j]);
     }
     step_at_[position(i)] = out_.steps.size();
     out_.steps.push_back(std::move(s));
@@ -178,7 +224,7 @@ class derivation_writer {
       const int j = todo.back();
       todo.pop_back();
       if (j < 0) continue;
-      if (flattens(outer) && t_[j].op == outer) {
+      if (flattens(outer) && t_[j].op == outer && !is_part(j)) {
         todo.push_back(right(j));
         todo.push_back(left(j));
       } else {
@@ -257,7 +303,7 @@ class derivation_writer {
       const frame f = todo.back();
       todo.pop_back();
       const op o = t_[f.node].op;
-      if (o == op::constant || o == op::input || o == op::step) {
+      if (o == op::constant || is_named(f.node) || (is_part(f.node) && f.node != root)) {
         done.push_back(atom(f.node, f.unit));
       } else if (f.operands == 0) {
         const std::vector<int> below = operands(f.node);
@@ -273,9 +319,13 @@ class derivation_writer {
     return std::move(done.back());
   }
 
+  static constexpr std::size_t longest_formula = 32;  // operands
+
   const trace& t_;
   std::vector<int> representatives_;
-  std::vector<int> positions_;  // positions of named nodes in order_ and names_
+  std::vector<int> positions_;      // positions of steps in order_ and names_
+  std::vector<std::size_t> sizes_;  // operands of the formula of a node
+  std::vector<bool> parts_;         // of a longer formula
   std::vector<int> order_;
   std::vector<std::vector<std::size_t>> operands_;
   std::vector<std::string> names_;
