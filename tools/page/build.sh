@@ -50,10 +50,23 @@ module() {
 newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
   \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
 if [[ ! -e $out/perfmodel_module.wasm || ! -e $out/perfmodel_first.wasm || -n $newest ]]; then
-  echo 'page: compiling the engine to WebAssembly: ten minutes of one core' >&2
-  module perfmodel_first createPerfmodelFirst -DNAPKIN_FIRST_MODULE \
-    'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
-  module perfmodel_module createPerfmodel '' 'main'
+  echo 'page: compiling the engine to WebAssembly: ten minutes of two cores' >&2
+  first_module() {
+    module perfmodel_first createPerfmodelFirst -DNAPKIN_FIRST_MODULE \
+      'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
+  }
+  whole_module() { module perfmodel_module createPerfmodel '' 'main'; }
+  # At a time where there are cores and memory for both: each takes up to 6 GB.
+  free_kb=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
+  if [[ $(nproc) -ge 2 && ${free_kb:-0} -gt 12000000 ]]; then
+    first_module &
+    beside=$!
+    whole_module
+    wait "$beside"
+  else
+    first_module
+    whole_module
+  fi
 fi
 
 cp "$here"/{index.html,page.css,page.js,perfmodel.js,perfmodel.d.ts} "$out"
