@@ -503,24 +503,10 @@ int plan(const query_command& c, const plan_options& options) {
 }
 /// `napkin serving --check`: the result, and the same service simulated.
 void check_serving(const query_command& c) {
-  struct checked_service {
-    napkin::outcome<> closed_form{};
-    napkin::service_check check{};
-  };
   answer(
-      c,
-      [&](const json& r, const auto* profile) {
-        checked_service s{napkin::evaluate_closed_form(c.asked(), r, profile), {}};
-        s.closed_form.facts["method"] = "closed_form";
-        s.check = napkin::check_of_serving(r, profile, s.closed_form);
-        return s;
-      },
-      [](const checked_service& s, const json& r) {
-        json out = napkin::outcome_json(s.closed_form, r);
-        out["check"] = napkin::check_json(s.check);
-        return out;
-      },
-      [&](const checked_service& s, const json& r) {
+      c, [](const json& r, const auto* profile) { return napkin::checked_service_of(r, profile); },
+      napkin::checked_service_json,
+      [&](const napkin::checked_service& s, const json& r) {
         return napkin::outcome_text(c.asked(), s.closed_form, r) + napkin::check_text(s.check);
       },
       figure_of_query(c.asked()));

@@ -232,6 +232,31 @@ service_check check_of_serving(const json& object, const given_profile* profile,
   return c;
 }
 
+checked_service checked_service_of(const json& object, const given_profile* profile) {
+  if (const auto method = object.find("method"); method != object.end() && *method == "simulation")
+    throw error(error_code::inconsistent,
+                "method is simulation, and check compares the closed form with it; allowed: one of "
+                "them");
+  checked_service s{evaluate_closed_form(find_query("serving"), object, profile), {}};
+  s.closed_form.facts["method"] = "closed_form";
+  s.check = check_of_serving(object, profile, s.closed_form);
+  return s;
+}
+
+json checked_service_json(const checked_service& s, const json& object) {
+  json out = outcome_json(s.closed_form, object);
+  out["check"] = check_json(s.check);
+  return out;
+}
+
+bool take_check(json& object) {
+  const auto at = object.find("check");
+  if (at == object.end()) return false;
+  const bool checks = json_field(*at, "check").truth();
+  object.erase(at);
+  return checks;
+}
+
 namespace {
 
 /// Output tokens from which the closed form of a closed loop agrees with the simulation
