@@ -732,13 +732,11 @@ struct commands {
   audit_command auditing{app};
   calibrate_command calibrating;
   CLI::App* requiring = app.add_subcommand(
-      "require",
-      "Value of one accelerator fact that meets a target: --itl 10ms, --ttft, --e2e, "
-      "--time, --throughput, and the keys of serving, step or a named query");
+      "require", "Value of one accelerator fact that meets a latency or throughput target");
   CLI::App* thresholding = app.add_subcommand(
       "thresholds",
-      "Load at which the better choice changes: speculation, weight formats, pools, "
-      "tensor parallelism; --from, --to, --result, and the keys of serving or step");
+      "Load at which the better choice changes: speculation, weight formats, disaggregation, "
+      "tensor parallelism");
   listing_command gpus{app, "gpus", "Accelerator catalogue, with the source of each value"};
   std::string exported{};
   listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
@@ -771,7 +769,7 @@ struct commands {
         "  napkin model Qwen/Qwen3-32B\n"
         "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");
     add_plan_files();
-    add_searches();
+    add_searches(said);
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
@@ -853,20 +851,51 @@ struct commands {
                      "format of the trace; default: by its content")
         ->type_name("");
   }
-  /// Options of require and thresholds.
-  void add_searches() {
+  /// Options of require and thresholds, and the keys of the query that their help is asked for.
+  void add_searches(const napkin::words& said) {
     for (const auto& [name, help] :
-         {std::pair("--itl,--tpot", "target: mean ITL, at most; of a step: its time"),
-          {"--ttft", "target: mean TTFT, at most"},
-          {"--e2e", "target: mean end-to-end latency, at most"},
-          {"--time", "target: time of a step or an operator, at most"},
-          {"--throughput", "target: output tokens/s, at least"}})
+         {std::pair("--itl,--tpot", "target: maximum mean ITL, or time of a step"),
+          {"--ttft", "target: maximum mean TTFT"},
+          {"--e2e", "target: maximum mean end-to-end latency"},
+          {"--time", "target: maximum time of a step or an operator"},
+          {"--throughput", "target: minimum output tokens/s"}})
       requiring->add_option(name, read_before, help)->type_name("");
     for (const auto& [name, help] :
-         {std::pair("--from", "least load (default 1 request; of a rate 1/16 of it)"),
-          {"--to", "largest load (default 512 requests; of a rate 16 times it)"},
-          {"--result", "compared time (default e2e_s of a service, time_s of a step)"}})
+         {std::pair("--from", "least load; default: 1 request, or 1/16 of the arrival rate"),
+          {"--to", "largest load; default: 512 requests, or 16 times the arrival rate"},
+          {"--result", "compared time; default: e2e_s of a service, time_s of a step"}})
       thresholding->add_option(name, read_before, help)->type_name("");
+    for (CLI::App* search : {requiring, thresholding}) {
+      for (const auto& [name, help] :
+           {std::pair("--json", "print one JSON object"),
+            {"--mode", "bound (roofline) or calibrated (prediction)"},
+            {"--profile", "profile file written by napkin calibrate, in place of the shipped one"},
+            {"--set", "changed accelerator fact, dram.bandwidth=6TB/s; repeatable"}})
+        search->add_option(name, read_before, help)->type_name("");
+      const std::string name = search->get_name();
+      if (said.at(1) == name && !said.at(2).empty()) {
+        add_keys(*search, napkin::find_query(said.at(2)));
+      } else {
+        search->footer(napkin::cat("Keys: napkin ", name,
+                                   " QUERY --help. QUERY is optional: step with --batch, else "
+                                   "serving.\n\nExample: napkin ",
+                                   name, " --gpu h100 --model llama-3.1-8b --isl 2000 --osl 200 ",
+                                   search == requiring ? "--users 16 --itl 5ms" : "--users 16"));
+      }
+    }
+  }
+  /// Lists the keys of a query in the help of a command, without the names of its own options.
+  void add_keys(CLI::App& to, const napkin::query& asked) {
+    for (const napkin::key& k : asked.keys) {
+      std::string names;
+      for (const std::string& s : napkin::spellings_of(asked, k)) {
+        if (to.get_option_no_throw(s) == nullptr) names += names.empty() ? s : "," + s;
+      }
+      if (names.empty()) continue;
+      to.add_option(names, read_before, napkin::key_help(k))
+          ->type_name("")
+          ->group(napkin::cat("Keys of ", asked.name));
+    }
   }
   /// Throws inconsistent where an option that takes one value is given twice, in any spelling.
   void check_once(const napkin::words& said) const {
@@ -941,10 +970,23 @@ struct commands {
         std::find_if(all.begin(), all.end(), [](const auto& e) { return e.name == "serving"; });
     const std::vector<napkin::option_entry> keys = serving->options;
     for (napkin::command_entry& e : all) {
-      if (e.name == "require" || e.name == "thresholds")
-        e.options.insert(e.options.end(), keys.begin(), keys.end());
+      if (e.name == "require" || e.name == "thresholds") add_other_options(e, keys);
     }
     return all;
+  }
+
+  /// Adds options to a command, without the names that it has.
+  static void add_other_options(napkin::command_entry& to,
+                                const std::vector<napkin::option_entry>& options) {
+    std::vector<std::string> known;
+    for (const napkin::option_entry& o : to.options)
+      known.insert(known.end(), o.names.begin(), o.names.end());
+    for (napkin::option_entry o : options) {
+      std::erase_if(o.names, [&](const std::string& name) {
+        return std::find(known.begin(), known.end(), name) != known.end();
+      });
+      if (!o.names.empty()) to.options.push_back(std::move(o));
+    }
   }
 
   /// Exit status of the command.
