@@ -27,6 +27,8 @@ is 'explain gem' "$(completed napkin explain gem)" 'gemm gemm_tile gemv'
 is 'explain gemm --format b' "$(completed napkin explain gemm --format b)" bf16
 is 'sweep gem' "$(completed napkin sweep gem)" 'gemm gemm_tile gemv'
 is 'require --ttf' "$(completed napkin require --ttf)" '--ttft --ttft-limit-s'
+is 'plan --col' "$(completed napkin plan --col)" --color
+is 'gemm --color a' "$(completed napkin gemm --color a)" 'auto always'
 is 'plan --sa' "$(completed napkin plan --sa)" --save
 is 'serving --engine s' "$(completed napkin serving --engine s)" sglang
 is 'a file' "$(completed napkin plan --save /t)" ''

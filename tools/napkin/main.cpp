@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "completion.hpp"
 #include "help.hpp"
 #include "io/files.hpp"
+#include "io/text_style.hpp"
 #include "json_rows.hpp"
 #include "listing.hpp"
 #include "output.hpp"
@@ -45,6 +47,16 @@ constexpr int out_of_reach = 3;
 int fail(const std::string& message) {
   std::cerr << "napkin: " << napkin::one_line(message) << std::endl;
   return unusable;
+}
+
+/// Whether text for people is styled: as --color says, and by default where it goes to a terminal
+/// that shows styles (no-color.org).
+bool styles_text(const std::string& color) {
+  if (color != "auto") return color == "always";
+  const char* without = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool shows = term != nullptr && *term != '\0' && term != std::string_view("dumb");
+  return isatty(STDOUT_FILENO) == 1 && shows && (without == nullptr || *without == '\0');
 }
 
 /// Check of an option that names a file.
@@ -677,6 +689,11 @@ class grouped_help : public CLI::Formatter {
   std::string make_description(const CLI::App* of) const override {
     return folded(of->get_description(), terminal_columns) + "\n";
   }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    return napkin::with_bold_headings(
+        CLI::Formatter::make_group(std::move(group), is_positional, std::move(options)));
+  }
   std::string make_subcommands(const CLI::App* of, CLI::AppFormatMode mode) const override {
     const auto all = of->get_subcommands([](const CLI::App*) { return true; });
     if (all.empty()) return {};
@@ -757,6 +774,10 @@ struct commands {
     planning.add_plot();
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.add_option("--completion", read_before, "completion script for a shell: bash, zsh, fish")
+        ->type_name("");
+    app.add_option("--color", read_before,
+                   "bold, dim and red text: auto (at a terminal, unless NO_COLOR is set or TERM is "
+                   "dumb), always, never; with any command")
         ->type_name("");
     app.add_flag("--man", man_page, "man page, for man -l");
     app.require_subcommand(1);
@@ -1084,8 +1105,11 @@ int run_tables(const std::vector<std::string>& given, int argc, char** argv) {
     if (equals == std::string::npos && argc < 3)
       throw perfmodel::error(napkin::code::missing_key,
                              "--completion has no value; allowed: bash, zsh, fish");
+    std::vector<napkin::command_entry> entries = all.entries();
+    for (napkin::command_entry& e : entries)
+      e.options.push_back({{"--color"}, "styles of text", false, {"auto", "always", "never"}});
     std::cout << napkin::completion_text(
-        equals == std::string::npos ? given[2] : given[1].substr(equals + 1), all.entries());
+        equals == std::string::npos ? given[2] : given[1].substr(equals + 1), entries);
   }
   std::cout.flush();
   return std::cout ? success : fail("cannot write the result");
@@ -1152,7 +1176,9 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   try {
-    return run(argc, argv);
+    std::vector<char*> arguments(argv, argv + argc);
+    napkin::has_styles() = styles_text(napkin::take_color(arguments));
+    return run(static_cast<int>(arguments.size()), arguments.data());
   } catch (const perfmodel::error& e) {
     return fail(perfmodel::code_text(e.code()) + ": " + napkin::message_of(e));
   } catch (const std::exception& e) {

@@ -7,6 +7,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -339,7 +340,8 @@ std::string check_text(const service_check& c) {
   const auto own = [](const std::string& k) { return k; };
   const std::string left_out =
       c.left_out.empty() ? "" : wrapped(cat("Not simulated: ", listed(c.left_out, own), "."), 0);
-  return wrapped(s + ".", 0) + left_out + table(rows, "lr");
+  return styled(text_style::bold, wrapped(s + ".", 0)) + styled(text_style::dim, left_out) +
+         headed_table(rows, "lr");
 }
 
 void add_load_of_trace(json& request, const simulated_load& load) {
@@ -410,8 +412,9 @@ std::string plan_checks_text(const std::vector<plan_check>& checks) {
   const std::string what =
       cat("Simulated, ", checks.front().check.description, "; x: simulation over closed form");
   if (rows.empty()) return not_simulated;
-  std::string s = wrapped(cat(what, deviations.empty() ? ". All are within 15 %." : "."), 0);
-  s += table(rows, "r") + not_simulated;
+  std::string s = styled(
+      text_style::bold, wrapped(cat(what, deviations.empty() ? ". All are within 15 %." : "."), 0));
+  s += headed_table(rows, "r") + styled(text_style::dim, not_simulated);
   return deviations.empty() ? s : cat(s, "More than 15 % from the closed form:\n", deviations);
 }
 
