@@ -86,7 +86,7 @@ std::string first_page() {
   constexpr std::pair<const char*, const char*> commands[] = {
       {"plan", "GPUs, layout and engine for a load and latency targets, cheapest first"},
       {"serving", "TTFT, ITL and throughput of one deployment under load"},
-      {"simulate", "the same, request by request, from a trace or at random"},
+      {"simulate", "the same, simulated request by request: a trace, or random arrivals"},
       {"model", "parameters, weights and KV cache of a model, and where it fits"},
       {"step", "time of one forward pass: decode, prefill, or both"},
       {"gemm", "time of a GEMM, its roofline, and a measured time against both"},
@@ -101,7 +101,7 @@ std::string first_page() {
   return s + with_bold_headings("\nExample:\n") +
          "  napkin plan --model llama-3.1-70b --gpu h100,h200 --isl 2048 --osl 512 --users 64 "
          "--itl 50ms\n\n"
-         "All commands: napkin help. Keys of one: napkin help plan. Names: napkin gpus, napkin "
+         "All commands: napkin help. Options of one: napkin help plan. Names: napkin gpus, napkin "
          "models.\n";
 }
 

@@ -245,10 +245,10 @@ const char* bound_promise(const outcome<>& answer) {
 std::string prediction_text(const profile_note& profile) {
   const std::string transfers = transfers_text(profile);
   if (transfers.empty()) {
-    return "  This is a prediction, from fitted parameters; the bound is what data sheets allow.\n";
+    return "  This is a prediction, from fitted parameters; the bound follows from data sheets.\n";
   }
   return wrapped(cat("This is a prediction by a transferred profile (", transfers,
-                     "); the bound is what data sheets allow."),
+                     "); the bound follows from data sheets."),
                  2);
 }
 

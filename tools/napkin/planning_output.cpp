@@ -270,8 +270,8 @@ void drop_unused_choices(table_rows& rows, std::string& align) {
   }
 }
 
-/// Meaning of the engine settings that a table shows.
-std::string settings_legend(const std::vector<std::string>& head) {
+/// Meaning of the engine settings that a table shows. `pools`: whether a row has a prefill pool.
+std::string settings_legend(const std::vector<std::string>& head, bool pools) {
   const auto has = [&head](const char* name) {
     return std::find(head.begin(), head.end(), name) != head.end();
   };
@@ -280,6 +280,8 @@ std::string settings_legend(const std::vector<std::string>& head) {
   if (has(token_budget))
     s += cat(s.empty() ? "" : "; ", "token budget: max_num_batched_tokens of a step");
   if (has("queued")) s += cat(s.empty() ? "" : "; ", "queued: requests that queue for a slot");
+  if (pools && !has("features"))
+    s += cat(s.empty() ? "" : "; ", "replicas: of the decode pool; --wide has the prefill pool");
   return s.empty() ? s : styled(text_style::dim, wrapped(s + ".", 2));
 }
 
@@ -302,7 +304,9 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
   const std::vector<std::string_view> expendable = expendable_columns(rows);
   drop_unused_choices(rows, align);
   const bool narrowed = !wide && drop_columns(rows, align, expendable);
-  std::string s = headed_table(rows, align, best) + settings_legend(rows[0]);
+  const bool pools = std::any_of(r.frontier.begin(), r.frontier.end(),
+                                 [](const pm::plan_point& p) { return p.prefill.has_value(); });
+  std::string s = headed_table(rows, align, best) + settings_legend(rows[0], pools);
   std::string notes;
   if (shown < n)
     notes =
