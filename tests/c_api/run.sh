@@ -27,6 +27,8 @@ plan=(--model llama_3_8b --accelerator l4 --gpus 1 --input-tokens 512 --output-t
 request='"query":"plan","model":"llama_3_8b","gpu":"l4","gpus":1,"isl":512,"osl":64,"concurrency":2'
 same "{$request}" plan "${plan[@]}"
 same "{\"query\":\"explain\",\"of\":{$request},\"row\":1}" explain plan "${plan[@]}" --row 1
+same '{"query":"serving","model":"llama_3_8b","gpu":"l4","isl":200,"osl":20,"users":2,"check":true}' \
+  serving --model llama_3_8b --gpu l4 --isl 200 --osl 20 --users 2 --check
 same '{"query":"gpus"}' gpus
 same '{"query":"models","name":"llama_3_8b"}' models llama_3_8b
 

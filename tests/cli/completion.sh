@@ -26,10 +26,34 @@ is '--model llama_3_1_4' "$(completed napkin serving --model llama_3_1_4)" llama
 is 'explain gem' "$(completed napkin explain gem)" 'gemm gemm_tile gemv'
 is 'explain gemm --format b' "$(completed napkin explain gemm --format b)" bf16
 is 'sweep gem' "$(completed napkin sweep gem)" 'gemm gemm_tile gemv'
-is 'require --ttf' "$(completed napkin require --ttf)" '--ttft --ttft-limit-s --ttft'
+is 'require --ttf' "$(completed napkin require --ttf)" '--ttft --ttft-limit-s'
+is 'plan --col' "$(completed napkin plan --col)" --color
+is 'gemm --color a' "$(completed napkin gemm --color a)" 'auto always'
 is 'plan --sa' "$(completed napkin plan --sa)" --save
 is 'serving --engine s' "$(completed napkin serving --engine s)" sglang
 is 'a file' "$(completed napkin plan --save /t)" ''
+# No option twice.
+for command in require thresholds serving plan; do
+  twice=$(completed napkin $command -- | tr ' ' '\n' | sort | uniq -d)
+  [[ -z $twice ]] || fail "$command completes twice: $twice"
+done
+# The help of a search lists its own options and the keys of a query, each once.
+options() { grep -oE '^  (-h,)?--[a-z0-9,-]+' <<<"$1" | tr ', ' '\n' | grep -e '^--'; }
+for search in require thresholds; do
+  for query in serving step; do
+    text=$("$napkin" $search $query --help) || fail "$search $query --help"
+    twice=$(options "$text" | sort | uniq -d)
+    [[ -z $twice ]] || fail "$search $query lists twice: $twice"
+    # By the first name of each key: others may be targets of the search.
+    for option in $(grep -oE '^  --[a-z0-9-]+' <<<"$("$napkin" $query --help)" | grep -vxE '  --(id|price|check|plot|output-format|format)'); do
+      grep -qx -e "$option" <<<"$(options "$text")" || fail "$search $query --help lacks $option"
+    done
+    [[ $text == *"Keys of $query:"* ]] || fail "$search $query --help has no heading"
+    [[ $("$napkin" help $search $query) == "$text" ]] || fail "help $search $query"
+  done
+  [[ $("$napkin" $search --help) == *"Keys: napkin $search QUERY --help"* ]] || fail "$search --help does not say where the keys are"
+  refuses 'nothing' $search nothing --help
+done
 # All commands of the help, and all options of a query.
 all=$(completed napkin '')
 for command in $("$napkin" --help | awk '/^[A-Z].*:$/ { on = $0 != "Options:" && $0 != "Examples:" } on && /^  [a-z]/ { print $1 }'); do

@@ -42,7 +42,7 @@ near 'the fewest GPUs' "$(number "$json" fewest_gpus)" 12 0
 text=$("$napkin" "${users[@]}")
 [[ $(tr -s '\n ' ' ' <<<"$text") == 'Cheapest without disaggregation: 12 x h100_sxm (6 replicas of TP2, trtllm, fp8'*'): 45.36 USD/h, 1.1'?' USD/Mtok. Predicted mean ITL 1'*' ms ('*'; target 20 ms), mean TTFT 1'*' ms ('*').'*'Disaggregated: 8 x h100_sxm ('*' % cheaper (--disaggregated).'* ]] ||
   fail "the first sentence: ${text:0:150}"
-for expected in 'Searched: up to 32 GPUs' 'a mean wait of 1 s (--longest-wait), or beyond 1 % of requests' 'Without disaggregation, fewer than 12 GPUs miss a target or a limit.' 'up to 32 GPUs'; do
+for expected in 'Searched: up to 32 GPUs' 'the mean queueing time is limited to 1 s (--longest-wait), and 1 % of requests may queue' 'Without disaggregation, fewer than 12 GPUs miss a target or a limit.' 'up to 32 GPUs'; do
   [[ $(tr -s '\n ' ' ' <<<"$text") == *"$expected"* ]] || fail "a searched plan has no '$expected'"
 done
 # What is asked for 8 GPUs has 8, and its queue in words: of 200 users those beyond replicas x batch limit, who wait by Little's law.

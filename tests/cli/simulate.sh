@@ -178,7 +178,24 @@ check=$("$napkin" serving "${one[@]:1}" --concurrency 32 --check --json)
 "$napkin" serving "${one[@]:1}" --concurrency 16 --requests 160 --check | grep -q '^Check by simulation, a run of 160 requests' || fail 'the check of a run'
 "$napkin" serving "${one[@]:1}" --concurrency 16 --preemption swap --host_link_bytes_per_s 20GB/s --check |
   grep -q '^Not simulated: preemption, host_link_bytes_per_s' || fail 'a check does not leave out swapping'
+# `check` in a batch is --check; a request that cannot have it is refused.
+request='"model":"llama_3_8b","accelerator":"h100_sxm","engine":"vllm","input_tokens":1000,"output_tokens":100,"concurrency":32'
+answered() { "$napkin" batch <<<"{$1}"; }
+[[ $(answered "\"query\":\"serving\",$request,\"check\":true") == "$check" ]] || fail 'a check in a batch'
+[[ $(answered "\"query\":\"serving\",\"id\":7,\"check\":true,$request") == '{"id":7,'*'"check":{'* ]] || fail 'the id of a check'
+[[ $(answered "\"query\":\"serving\",$request,\"check\":false") == "$("$napkin" serving "${one[@]:1}" --concurrency 32 --json)" ]] || fail 'a check that is not asked for'
+while IFS='|' read -r body message; do
+  [[ $(answered "$body") == *'"error":{'*"$message"* ]] || fail "$body: $(answered "$body"), not $message"
+done <<EOF
+"query":"serving",$request,"check":"yes"|check is \"yes\"; allowed: true or false
+"query":"serving",$request,"check":true,"method":"simulation"|method is simulation, and check compares
+"query":"explain","of":{"query":"serving",$request,"check":true}|unknown key \"check\" of serving; allowed: in a request of serving or plan
+"query":"simulate",$request,"check":true|unknown key \"check\" of simulate
+"query":"require","of":{"query":"serving",$request,"check":true},"targets":{"itl_s":0.01}|unknown key \"check\" of serving
+EOF
+refuses 'method is simulation, and check compares' serving "${one[@]:1}" --concurrency 32 --check --method simulation
 plan=$("$napkin" plan --model llama_3_8b --gpu h100 --gpus 1 --isl 1000 --osl 100 --users 16 --itl 50ms --check --json)
+[[ $(answered '"query":"plan","model":"llama_3_8b","gpu":"h100","gpus":1,"isl":1000,"osl":100,"users":16,"itl":0.05,"check":true') == "$plan" ]] || fail 'a check of a plan in a batch'
 [[ $plan == *'"checks":[{'*'"row":1'* ]] || fail "no checks of a plan: $plan"
 "$napkin" plan --model llama_3_8b --gpu h100 --gpus 1 --isl 1000 --osl 100 --users 16 --itl 50ms --check | grep -q '^Simulated, ' || fail 'no check in the text of a plan'
 finish

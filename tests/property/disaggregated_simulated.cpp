@@ -24,6 +24,7 @@ struct outcome {
 struct setting {
   int prefill = 1, decode = 1;
   double prompt = 0.05, token = 0.01, token_each = 0.0001, output = 200;
+  double input_cv = 0;  ///< of the prompt lengths, which are lognormal
 };
 
 /// Prompts queue for the first of the prefill servers that is free; answers go to the decoder with
@@ -61,10 +62,19 @@ class two_pools {
 
   void arrive(double now) {
     auto server = std::min_element(free_.begin(), free_.end());
-    const double end = std::fmax(*server, now) + s_.prompt;
+    const double end = std::fmax(*server, now) + s_.prompt * length();
     *server = end;
     coming_.push({end});
     ttft_.push_back(end - now);
+  }
+
+  /// Length of a prompt over the mean; a sum of 12 uniform numbers is nearly normal.
+  double length() {
+    if (s_.input_cv == 0) return 1;
+    const double sigma = std::sqrt(std::log(1 + s_.input_cv * s_.input_cv));
+    double normal = -6;
+    for (int i = 0; i < 12; ++i) normal += random_.uniform(0, 1);
+    return std::exp(sigma * normal - 0.5 * sigma * sigma);
   }
 
   double step(const decoder& d) const {
@@ -190,6 +200,32 @@ TEST_CASE("disaggregated: the open loop against its pools run event by event", "
                     .output_tokens = s.output,
                     .arrivals = pm::open_loop{.rate = rate * pm::request_per_s}}),
             simulated, 0.07, 0.15);
+    }
+  }
+}
+
+TEST_CASE("disaggregated: prompts of different lengths spread the TTFT", "[long]") {
+  for (const double cv : {0.3, 0.6, 1.0}) {
+    const setting s{.prefill = 2, .decode = 3, .input_cv = cv};
+    for (const double busy : {0.02, 0.2, 0.5, 0.7}) {
+      INFO("cv " << cv << ", " << busy << " busy");
+      const double rate = busy * s.prefill / s.prompt;
+      const auto simulated = two_pools(s, 0.3, 1).open(rate, 100000);
+      check(law(s, {.input_tokens = 1000,
+                    .output_tokens = s.output,
+                    .arrivals = pm::open_loop{.rate = rate * pm::request_per_s},
+                    .input_cv = cv}),
+            simulated, 0.1, 0.15);
+    }
+    for (const int n : {1, 8, 32}) {
+      INFO("cv " << cv << ", " << n << " in the system");
+      const auto simulated = two_pools(s, 0.3, 1).closed(n, 40 * n + 20000);
+      check(law(s, {.input_tokens = 1000,
+                    .output_tokens = s.output,
+                    .arrivals = pm::closed_loop{double(n)},
+                    .input_cv = cv,
+                    .output_cv = 0.3 / std::sqrt(3.0)}),
+            simulated, 0.16, 0.25);
     }
   }
 }

@@ -51,6 +51,17 @@ class Ask(unittest.TestCase):
         step = {**STEP, "batch": 16, "context": 2048}
         self.assertEqual(perfmodel.explain({"query": "step", **step}), napkin("explain step", step))
 
+    def test_check_compares_closed_form_and_simulation(self):
+        load = {"model": "llama_3_8b", "accelerator": "h100_sxm", "input_tokens": 200, "output_tokens": 20, "concurrency": 4}
+        checked = perfmodel.ask({"query": "serving", **load, "check": True})
+        form = perfmodel.ask({"query": "serving", **load, "method": "closed_form"})
+        simulated = perfmodel.ask({"query": "serving", **load, "method": "simulation"})
+        for key in ("itl_s", "ttft_s", "output_tokens_per_s"):
+            self.assertEqual(checked["check"][key]["closed_form"], form[key])
+            self.assertEqual(checked["check"][key]["simulation"], simulated[key])
+        with self.assertRaises(perfmodel.Error):
+            perfmodel.ask({"query": "step", **STEP, "batch": 1, "context": 10, "check": True})
+
     def test_keys_as_arguments(self):
         self.assertEqual(perfmodel.ask(query="ridge", accelerator="h100_sxm", format="bf16"), perfmodel.ask(REQUESTS[0]))
 

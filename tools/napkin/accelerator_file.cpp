@@ -11,6 +11,7 @@
 #include "catalogues.hpp"
 #include "io/amount.hpp"
 #include "io/files.hpp"
+#include "io/text_style.hpp"
 #include "profiles.hpp"
 
 namespace napkin {
@@ -360,7 +361,7 @@ std::string absence_text(const pm::accelerator& a) {
   add(a.price.is_stated(), "price", "plan counts accelerator hours, no USD");
   const std::string needed = needed_for_prediction(a, profile_part::all);
   if (!needed.empty()) rows.push_back({needed, "no prediction: roofline bounds only"});
-  return rows.size() == 1 ? "" : table(rows, "l");
+  return rows.size() == 1 ? "" : headed_table(rows, "l");
 }
 
 }  // namespace napkin

@@ -10,6 +10,7 @@
 #include "planning.hpp"
 #include "require.hpp"
 #include "sensitivity.hpp"
+#include "service_check.hpp"
 #include "thresholds.hpp"
 
 namespace napkin {
@@ -33,9 +34,20 @@ void only_keys(const json& object, std::string_view of,
   }
 }
 
-json plan_answer(const json& object, const given_profile* profile) {
+json plan_answer(json object, const given_profile* profile) {
+  const bool checks = take_check(object);
   const planned p = plan_of(object, profile, false);
-  return plan_json(p, object);
+  json out = plan_json(p, object);
+  if (checks) out["checks"] = plan_checks_json(checks_of_plan(p));
+  return out;
+}
+
+/// The result of a query; of a service with `check` that of its simulation too.
+json query_answer(json object, const given_profile* profile) {
+  const query& asked = query_of(object);
+  if (asked.name == std::string_view("serving") && take_check(object))
+    return checked_service_json(checked_service_of(object, profile), object);
+  return outcome_json(evaluate(asked, object, profile), object);
 }
 
 /// With the id of the request in front.
@@ -106,7 +118,7 @@ json evaluated(std::string_view line, json& object, const ask_context& context) 
   }
   if (asked == plan_keys().name) return plan_answer(object, context.profile);
   if (asked == "gpus" || asked == "models") return catalogue_answer(object);
-  return outcome_json(evaluate(query_of(object), object, context.profile), object);
+  return query_answer(object, context.profile);
 }
 
 /// The id of a request, as far as it was read.

@@ -5,6 +5,7 @@
 
 #include "audit_errors.hpp"
 #include "io/amount.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -416,7 +417,7 @@ std::string audit_text(const json& claim, const json& found) {
     s += cat("; claimed ", words, v->is_string() ? v->get<std::string>() : write_json(*v));
   }
   if (const std::string unit = claim.value("unit", ""); !unit.empty()) s += cat(" ", unit);
-  s += "\n";
+  s = styled(found["verdict"] == "impossible" ? text_style::red : text_style::bold, s + "\n");
   if (found.contains("slip")) s += cat("  as if: ", found["slip"].get<std::string>(), "\n");
   if (found.contains("or_slips")) {
     for (const json& other : found["or_slips"])

@@ -5,6 +5,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "bench_report.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "query.hpp"
 #include "summary.hpp"
@@ -212,13 +213,15 @@ std::string audit_runs_text(const json& found) {
       ++failed;
       why += wrapped(cat(name, ": ", c["law"].get<std::string>(), "."), 2);
     }
-    s += cat(run["run"].get<std::string>(), " (", run["client"].get<std::string>(),
-             "): ", run["verdict"].get<std::string>(), "; ", failed, " of ", run["checks"].size(),
-             " checks fail.\n");
+    const bool impossible = run["verdict"] == "impossible";
+    s += styled(impossible ? text_style::red : text_style::bold,
+                cat(run["run"].get<std::string>(), " (", run["client"].get<std::string>(),
+                    "): ", run["verdict"].get<std::string>(), "; ", failed, " of ",
+                    run["checks"].size(), " checks fail.\n"));
     s += why;
     if (run["failed_requests"].get<double>() > 0.0)
       s += cat("  ", run["failed_requests"].get<double>(), " failed requests are in no figure.\n");
-    s += table(rows, "lrr");
+    s += headed_table(rows, "lrr");
   }
   return s;
 }

@@ -10,6 +10,7 @@
 
 #include "accelerator_file.hpp"
 #include "io/files.hpp"
+#include "io/text_style.hpp"
 #include "measurements.hpp"
 #include "output.hpp"
 #include "profile_file.hpp"
@@ -109,7 +110,7 @@ std::string parameters_text(const pm::machine_fit& fit) {
         }
       },
       fit.profile.value, fit.profile.standard_error);
-  std::string s = table(rows, "lrrl");
+  std::string s = headed_table(rows, "lrrl");
   const std::vector<std::string> kept = kept_parameters(fit);
   if (kept.empty()) return s;
   if (fit.residual.empty()) {
@@ -183,7 +184,7 @@ std::string calibrate(const calibrate_request& r) {
   }
   if (r.as_json) return write_json(content) + "\n";
 
-  std::string s = conclusion_text(a, source, fit, rows);
+  std::string s = styled(text_style::bold, conclusion_text(a, source, fit, rows));
   s += parameters_text(fit);
   table_rows scores = {{"", "rows", "mean", "median", "90th percentile", "bias"}};
   if (!rows.empty()) {
@@ -204,7 +205,7 @@ std::string calibrate(const calibrate_request& r) {
     scores.push_back(
         score_row("weights in L2, shipped profile", residuals(a, data.warm, shipped.value)));
   }
-  if (scores.size() > 1) s += "relative error\n" + table(scores, "lr");
+  if (scores.size() > 1) s += "relative error\n" + headed_table(scores, "lr");
   const auto range = pm::range_of(pm::duration<>::from_value(1.0), fit.profile.log_sigma);
   s += "  80 % of measurements are expected at " + pm::detail::significant(range.low.value(), 3) +
        " to " + pm::detail::significant(range.high.value(), 3) + " times a prediction (log_sigma " +

@@ -8,6 +8,7 @@
 #include "accelerator_file.hpp"
 #include "calibrate.hpp"
 #include "io/files.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "service_profile.hpp"
 #include "service_runs.hpp"
@@ -56,7 +57,7 @@ std::string parameters_text(const pm::engine_profile& shipped,
                     value_text(p, sigma),
                     cat(std::lround(100.0 * found.variance_removed[i]), " %")});
   }
-  return table(rows, "lrrrr");
+  return headed_table(rows, "lrrrr");
 }
 
 /// "overloaded", where the prediction of a run has no steady state.
@@ -78,7 +79,7 @@ std::string runs_text(const std::vector<read_run>& runs, const pm::service_calib
   }
   const auto out =
       std::ranges::count_if(c.feasible_before, [](const auto& f) { return !has_latencies(f); });
-  std::string text = table(rows, "lrrrr");
+  std::string text = headed_table(rows, "lrrrr");
   if (out > 0) {
     text += cat("  excluded from the fit (no predicted latencies): ", out, " of ", runs.size(),
                 " runs\n");
@@ -179,10 +180,11 @@ std::string calibrate_runs(const calibrate_request& r) {
                     content.dump(2, ' ', false, json::error_handler_t::replace) + "\n");
   }
   if (r.as_json) return write_json(content) + "\n";
-  std::string s =
+  std::string s = styled(
+      text_style::bold,
       wrapped(cat(d.model.name.view(), " on ", d.device.name.view(), " by ",
                   pm::name_of(d.serving_engine), ", ", source, ": ", errors_text(found), "."),
-              0);
+              0));
   s += parameters_text(c.calibration.engine, found) + open_text(found);
   s += "error of the prediction\n" + runs_text(read, found);
   s += uncertainty_text("inter-token latency", own.token_log_sigma);

@@ -42,6 +42,32 @@ inline std::string option_names(const query& asked, const key& k) {
   return names;
 }
 
+/// Removes --color from the arguments and returns its value; "auto" without it. Throws missing_key,
+/// unknown_name, inconsistent.
+inline std::string take_color(std::vector<char*>& arguments) {
+  constexpr std::string_view option = "--color";
+  std::string found;
+  for (std::size_t i = 1; i < arguments.size();) {
+    const std::string_view word = arguments[i];
+    const bool joined = word.starts_with(option) && word.substr(option.size()).starts_with('=');
+    if (word != option && !joined) {
+      ++i;
+      continue;
+    }
+    if (!joined && i + 1 == arguments.size())
+      throw error(code::missing_key, "--color has no value; allowed: auto, always, never");
+    if (!found.empty())
+      throw error(error_code::inconsistent, "--color is given twice; allowed: once");
+    found = joined ? word.substr(option.size() + 1) : std::string_view(arguments[i + 1]);
+    if (found != "auto" && found != "always" && found != "never")
+      throw error(error_code::unknown_name,
+                  cat("--color is ", in_quotes(found), "; allowed: auto, always, never"));
+    const auto at = arguments.begin() + static_cast<std::ptrdiff_t>(i);
+    arguments.erase(at, at + (joined ? 1 : 2));
+  }
+  return found.empty() ? "auto" : found;
+}
+
 /// The arguments with '-' for '_' in option names, and with other spellings of commands: help,
 /// version, kv-capacity.
 inline std::vector<std::string> normalised(int argc, char** argv) {

@@ -227,6 +227,9 @@ std::string man_text(const std::vector<command_entry>& commands) {
       "for people, or one JSON object with\n.BR \\-\\-json .\n"
       "Times need a unit (20ms); counts take k, M, Ki; shares take %. Either\n.B \\-\nor\n.B _\n"
       "joins the words of an option.\n"
+      "At a terminal text is bold, dim and red;\n.B \\-\\-color\nwith auto, always or never "
+      "decides, "
+      "NO_COLOR and TERM=dumb count as never.\n"
       ".SH COMMANDS\n");
   for (const command_entry& c : commands)
     s += cat(".TP\n.B ", roff(c.name), "\n", roff(c.help), "\n");

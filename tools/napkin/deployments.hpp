@@ -262,8 +262,9 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   const bool routed = experts_of(find_model(in.text("model")).model).has_value();
   const auto note = [&](const char* part, const perfmodel::storage_format& stored,
                         const perfmodel::operand_format& beside) {
-    out.notes.push_back({cat("formats of ", part), cat(storage_text(stored), " x ",
-                                                       name_of(beside.format), ": ", beside.why)});
+    out.notes.push_back(
+        {cat("formats of ", part), cat("weights ", storage_text(stored), ", activations ",
+                                       name_of(beside.format), ": ", beside.why)});
     out.facts["formats"][part] = {{"weights", storage_text(stored)},
                                   {"activations", name_of(beside.format)},
                                   {"why", beside.why}};

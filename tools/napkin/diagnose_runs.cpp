@@ -7,6 +7,7 @@
 
 #include "bench_report.hpp"
 #include "deployments.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "query.hpp"
 #include "simulation.hpp"
@@ -336,13 +337,15 @@ std::string engine_words(const json& x) {
 std::string run_text(const json& x) {
   std::string s = cat(x["run"].get<std::string>(), " (", x["client"].get<std::string>(), "): ");
   if (!x["feasible"].get<bool>())
-    return wrapped(cat(s, "this service is infeasible: ", x["reason"].get<std::string>(), "."), 0);
+    return styled(
+        text_style::red,
+        wrapped(cat(s, "this service is infeasible: ", x["reason"].get<std::string>(), "."), 0));
   s += load_words(x);
   const json &m = x["measured"], &p = x["predicted"];
   s += cat("TTFT ", time_words(m["ttft_s"]), " (", judged_words(x["ttft"]), ", predicted ",
            time_words(p["ttft_s"]), "), ITL ", time_words(m["itl_s"]), " (", judged_words(x["itl"]),
            ", predicted ", time_words(p["itl_s"]), ").");
-  s = wrapped(s, 0) + engine_words(x);
+  s = styled(text_style::bold, wrapped(s, 0)) + engine_words(x);
   const json &pp = x["ttft_parts"]["predicted"], &mp = x["ttft_parts"]["measured"];
   table_rows rows = {{"", "measured", "predicted"}};
   rows.push_back({"TTFT (mean)", time_words(m["ttft_s"]), time_words(p["ttft_s"])});
@@ -361,7 +364,7 @@ std::string run_text(const json& x) {
   p99("ITL p99", "itl_p99_s");
   p99("TPOT p99", "tpot_p99_s");
   rows.push_back({"E2E (mean)", time_words(m["e2e_s"]), time_words(p["e2e_s"])});
-  s += table(rows, "lrr");
+  s += headed_table(rows, "lrr");
   if (x["ttft"] == "slower") {
     s += wrapped(
         "Queueing beyond the prediction: bursts of arrivals, a first run that compiles or captures "
@@ -380,7 +383,7 @@ std::string run_text(const json& x) {
                        time_words(c["itl_s"]), time_words(c["e2e_s"]),
                        c["more_gpus"].get<bool>() ? "more GPUs" : ""});
   }
-  s += table(changes, "lrrr");
+  s += headed_table(changes, "lrrr");
   if (x.contains("unexplained_queueing_s")) {
     s += cat("  These do not remove the unexplained ", time_words(x["unexplained_queueing_s"]),
              " of queueing.\n");

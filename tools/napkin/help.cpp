@@ -1,8 +1,10 @@
 #include "help.hpp"
 
 #include <algorithm>
+#include <sstream>
 #include <string_view>
 
+#include "io/text_style.hpp"
 #include "key.hpp"
 
 namespace napkin {
@@ -45,6 +47,16 @@ std::string line_of(const help_line& c) {
 
 }  // namespace
 
+std::string with_bold_headings(const std::string& text) {
+  std::istringstream lines(text);
+  std::string out;
+  for (std::string line; std::getline(lines, line);) {
+    const bool heading = line.ends_with(':') && !line.starts_with(' ');
+    out += (heading ? styled(text_style::bold, line) : line) + "\n";
+  }
+  return out;
+}
+
 std::string first_clause(const std::string& help) {
   constexpr std::size_t longest = 80;
   if (help.size() <= longest) return help;
@@ -55,7 +67,7 @@ std::string grouped(const std::vector<help_line>& commands) {
   std::string s, more;
   std::vector<std::string_view> known;
   for (const help_group& g : help_groups) {
-    s += cat("\n", g.heading, ":\n");
+    s += cat("\n", with_bold_headings(cat(g.heading, ":\n")));
     for (const std::string_view name : g.commands) {
       const auto at = std::find_if(commands.begin(), commands.end(),
                                    [&](const help_line& c) { return c.name == name; });
@@ -67,14 +79,14 @@ std::string grouped(const std::vector<help_line>& commands) {
   for (const help_line& c : commands) {
     if (std::find(known.begin(), known.end(), c.name) == known.end()) more += line_of(c);
   }
-  return s + (more.empty() ? "" : "\nMore:\n" + more);
+  return s + (more.empty() ? "" : with_bold_headings("\nMore:\n") + more);
 }
 
 std::string first_page() {
   constexpr std::pair<const char*, const char*> commands[] = {
       {"plan", "GPUs, layout and engine for a load and latency targets, cheapest first"},
       {"serving", "TTFT, ITL and throughput of one deployment under load"},
-      {"simulate", "the same, request by request, from a trace or at random"},
+      {"simulate", "the same, simulated request by request: a trace, or random arrivals"},
       {"model", "parameters, weights and KV cache of a model, and where it fits"},
       {"step", "time of one forward pass: decode, prefill, or both"},
       {"gemm", "time of a GEMM, its roofline, and a measured time against both"},
@@ -82,15 +94,14 @@ std::string first_page() {
       {"sweep", "any query over a grid of keys and chip facts, as a table or CSV"},
       {"require", "bandwidth, capacity or FLOP rate that would meet a target"},
       {"explain", "derivation of any result, with its numbers filled in"}};
-  std::string s =
-      "napkin: how fast a large model runs on a machine, and what limits it\n\n"
-      "Usage: napkin COMMAND --key value ... [--json]\n\n";
+  std::string s = styled(text_style::bold,
+                         "napkin: how fast a large model runs on a machine, and what limits it\n") +
+                  "\nUsage: napkin COMMAND --key value ... [--json]\n\n";
   for (const auto& [name, help] : commands) s += line_of({name, help});
-  return s +
-         "\nExample:\n"
+  return s + with_bold_headings("\nExample:\n") +
          "  napkin plan --model llama-3.1-70b --gpu h100,h200 --isl 2048 --osl 512 --users 64 "
          "--itl 50ms\n\n"
-         "All commands: napkin help. Keys of one: napkin help plan. Names: napkin gpus, napkin "
+         "All commands: napkin help. Options of one: napkin help plan. Names: napkin gpus, napkin "
          "models.\n";
 }
 

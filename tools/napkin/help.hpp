@@ -15,6 +15,9 @@ struct help_line {
 /// there is none.
 std::string grouped(const std::vector<help_line>& commands);
 
+/// Text with the lines that end in a colon and are not indented in bold.
+std::string with_bold_headings(const std::string& text);
+
 /// The whole help text, or its first clause where it is long.
 std::string first_clause(const std::string& help);
 

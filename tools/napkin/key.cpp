@@ -90,8 +90,8 @@ std::vector<key> reservation_keys() {
                       "CUDA context and runtime buffers, per GPU; default: the engine's")
           .optional(),
       count("max_sequences",
-            "engine's max_num_seqs: memory is reserved for it, and it is the admission limit "
-            "(except SGLang); default: the engine's, for the reservation only",
+            "maximum running requests (max_num_seqs), for which memory is reserved; SGLang admits "
+            "more; default: the engine's, which reserves memory and limits nothing",
             1.0, 1e9)
           .optional()};
 }
@@ -159,8 +159,8 @@ key engine_version_key() {
 std::vector<key> memory_option_keys() {
   return {
       count("lora_rank",
-            "largest rank of the LoRA adapters (max_lora_rank), which adapt attention and "
-            "feed-forwards, but not routed experts",
+            "largest rank of the LoRA adapters (max_lora_rank); they adapt attention and "
+            "feed-forward layers, not routed experts",
             1.0, 65536.0)
           .optional(),
       count("lora_adapters", "adapter slots in GPU memory (max_loras)", 1.0, 1e6).otherwise("1"),
@@ -174,10 +174,10 @@ std::vector<key> engine_option_keys() {
   std::vector<key> k = memory_option_keys();
   key step_time = time_limit("step_cpu_s",
                              "CPU time per engine step (scheduling, sampling, launch); default: "
-                             "the engine's in a calibration");
+                             "the engine's, in calibrated mode");
   key sequence_time = time_limit("sequence_cpu_s",
                                  "CPU time per engine step for each decoding sequence; default: "
-                                 "the engine's in a calibration");
+                                 "the engine's, in calibrated mode");
   step_time.range.above_least = sequence_time.range.above_least = false;
   k.push_back(count("lora_active",
                     "different adapters in one batch; 0: all tokens use the base model; default: "
@@ -276,8 +276,8 @@ std::vector<key> load_keys() {
       host_memory_key(),
       host_link_key(),
       word("preemption",
-           "treatment of a sequence that is preempted when outputs outgrow the KV cache, at a "
-           "concurrency; default: preemption is not modelled",
+           "what follows a preemption, when outputs outgrow the KV cache; needs a concurrency; "
+           "default: preemption is not modelled",
            {"recompute", "swap"})
           .optional(),
       count("chunk_tokens",

@@ -11,6 +11,7 @@
 
 #include "accelerator_file.hpp"
 #include "catalogues.hpp"
+#include "io/text_style.hpp"
 #include "model_page.hpp"
 #include "output.hpp"
 #include "summary.hpp"
@@ -123,20 +124,20 @@ std::string alternatives_text(std::string_view accelerator, numbered_sources& so
   }
   if (rows.size() == 1) return "";
   if (!wide) rows[0].pop_back();
-  return table(rows, "lrl") + reasons;
+  return headed_table(rows, "lrl") + reasons;
 }
 
 std::string accelerator_text(const pm::catalog::accelerator_entry& entry, bool wide) {
   const pm::accelerator& a = *entry.spec;
-  std::string s =
-      std::string(entry.key) + ": " + entry.title + ", " + pm::name_of(a.architecture) + "\n";
+  std::string s = styled(
+      text_style::bold, cat(entry.key, ": ", entry.title, ", ", pm::name_of(a.architecture), "\n"));
   numbered_sources sources(wide);
   table_rows rows = {{"value", "", "basis", "source"}};
   for (const stated_value& v : values_of(a)) {
     rows.push_back({v.field, pm::to_string(v.value, v.unit, 4, v.field), pm::name_of(v.from->how),
                     sources.cell(v.from->text)});
   }
-  s += table(rows, "lrl");
+  s += headed_table(rows, "lrl");
   s += alternatives_text(entry.key, sources, wide);
   if (a.fabric.exists()) {
     s += "  fabric: " + std::string(pm::name_of(a.fabric.kind)) + " joins " +
@@ -146,8 +147,9 @@ std::string accelerator_text(const pm::catalog::accelerator_entry& entry, bool w
               : cat(" in a ", pm::name_of(a.fabric.topology))) +
          (a.fabric.in_network_reduction ? ", with in-network reduction\n" : "\n");
   }
-  return s + "  Peaks are dense; link bandwidths are one way and per accelerator.\n" +
-         sources.text();
+  return s + styled(text_style::dim,
+                    "  Peaks are dense; link bandwidths are one way and per accelerator.\n" +
+                        sources.text());
 }
 
 /// Entry of the catalogue or of a file.
@@ -235,10 +237,10 @@ std::string accelerators_text(std::string_view name, bool wide) {
   std::string align = "lrrrrrrrrrrl";
   const bool narrowed =
       !wide && drop_columns(rows, align, {"fp32", "fp16", "basis", "int8", "TDP"});
-  return table(rows, align) +
-         "  Peaks are dense; fabric is one way and per accelerator.\n"
-         "  napkin gpus ACCELERATOR lists every value with its source" +
-         (narrowed ? "; --wide has all columns.\n" : ".\n");
+  return headed_table(rows, align) +
+         styled(text_style::dim, cat("  Peaks are dense; fabric is one way and per accelerator.\n"
+                                     "  napkin gpus ACCELERATOR lists every value with its source",
+                                     narrowed ? "; --wide has all columns.\n" : ".\n"));
 }
 
 json models_json(std::string_view name) {
@@ -266,10 +268,11 @@ std::string models_text(std::string_view name, bool wide) {
   }
   std::string align = "lrrrrrl";
   const bool narrowed = !wide && drop_columns(rows, align, {"source"});
-  return table(rows, align) +
-         "  KV cache that a token adds beyond every window, and (in window) before; whole model, "
-         "bf16.\n" +
-         (narrowed ? "  --wide has the sources.\n" : "");
+  return headed_table(rows, align) +
+         styled(text_style::dim,
+                cat("  KV cache that a token adds beyond every window, and (in window) before; "
+                    "whole model, bf16.\n",
+                    narrowed ? "  --wide has the sources.\n" : ""));
 }
 
 }  // namespace napkin

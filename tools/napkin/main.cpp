@@ -2,6 +2,7 @@
 #include <unistd.h>
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -17,6 +18,7 @@
 #include "completion.hpp"
 #include "help.hpp"
 #include "io/files.hpp"
+#include "io/text_style.hpp"
 #include "json_rows.hpp"
 #include "listing.hpp"
 #include "output.hpp"
@@ -45,6 +47,16 @@ constexpr int out_of_reach = 3;
 int fail(const std::string& message) {
   std::cerr << "napkin: " << napkin::one_line(message) << std::endl;
   return unusable;
+}
+
+/// Whether text for people is styled: as --color says, and by default where it goes to a terminal
+/// that shows styles (no-color.org).
+bool styles_text(const std::string& color) {
+  if (color != "auto") return color == "always";
+  const char* without = std::getenv("NO_COLOR");
+  const char* term = std::getenv("TERM");
+  const bool shows = term != nullptr && *term != '\0' && term != std::string_view("dumb");
+  return isatty(STDOUT_FILENO) == 1 && shows && (without == nullptr || *without == '\0');
 }
 
 /// Check of an option that names a file.
@@ -503,24 +515,10 @@ int plan(const query_command& c, const plan_options& options) {
 }
 /// `napkin serving --check`: the result, and the same service simulated.
 void check_serving(const query_command& c) {
-  struct checked_service {
-    napkin::outcome<> closed_form{};
-    napkin::service_check check{};
-  };
   answer(
-      c,
-      [&](const json& r, const auto* profile) {
-        checked_service s{napkin::evaluate_closed_form(c.asked(), r, profile), {}};
-        s.closed_form.facts["method"] = "closed_form";
-        s.check = napkin::check_of_serving(r, profile, s.closed_form);
-        return s;
-      },
-      [](const checked_service& s, const json& r) {
-        json out = napkin::outcome_json(s.closed_form, r);
-        out["check"] = napkin::check_json(s.check);
-        return out;
-      },
-      [&](const checked_service& s, const json& r) {
+      c, [](const json& r, const auto* profile) { return napkin::checked_service_of(r, profile); },
+      napkin::checked_service_json,
+      [&](const napkin::checked_service& s, const json& r) {
         return napkin::outcome_text(c.asked(), s.closed_form, r) + napkin::check_text(s.check);
       },
       figure_of_query(c.asked()));
@@ -691,6 +689,11 @@ class grouped_help : public CLI::Formatter {
   std::string make_description(const CLI::App* of) const override {
     return folded(of->get_description(), terminal_columns) + "\n";
   }
+  std::string make_group(std::string group, bool is_positional,
+                         std::vector<const CLI::Option*> options) const override {
+    return napkin::with_bold_headings(
+        CLI::Formatter::make_group(std::move(group), is_positional, std::move(options)));
+  }
   std::string make_subcommands(const CLI::App* of, CLI::AppFormatMode mode) const override {
     const auto all = of->get_subcommands([](const CLI::App*) { return true; });
     if (all.empty()) return {};
@@ -746,13 +749,11 @@ struct commands {
   audit_command auditing{app};
   calibrate_command calibrating;
   CLI::App* requiring = app.add_subcommand(
-      "require",
-      "Value of one accelerator fact that meets a target: --itl 10ms, --ttft, --e2e, "
-      "--time, --throughput, and the keys of serving, step or a named query");
+      "require", "Value of one accelerator fact that meets a latency or throughput target");
   CLI::App* thresholding = app.add_subcommand(
       "thresholds",
-      "Load at which the better choice changes: speculation, weight formats, pools, "
-      "tensor parallelism; --from, --to, --result, and the keys of serving or step");
+      "Load at which the better choice changes: speculation, weight formats, disaggregation, "
+      "tensor parallelism");
   listing_command gpus{app, "gpus", "Accelerator catalogue, with the source of each value"};
   std::string exported{};
   listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
@@ -774,6 +775,10 @@ struct commands {
     app.set_version_flag("--version", "napkin " PERFMODEL_VERSION);
     app.add_option("--completion", read_before, "completion script for a shell: bash, zsh, fish")
         ->type_name("");
+    app.add_option("--color", read_before,
+                   "bold, dim and red text: auto (at a terminal, unless NO_COLOR is set or TERM is "
+                   "dumb), always, never; with any command")
+        ->type_name("");
     app.add_flag("--man", man_page, "man page, for man -l");
     app.require_subcommand(1);
     app.footer(
@@ -785,7 +790,7 @@ struct commands {
         "  napkin model Qwen/Qwen3-32B\n"
         "  napkin gemm --gpu h100 --m 4096 --n 4096 --k 4096 --measured 310us\n");
     add_plan_files();
-    add_searches();
+    add_searches(said);
     explaining->require_subcommand(1);
     if (said.mention("explain")) explanations = of_queries<explain_command>(*explaining, said);
     sensing->require_subcommand(1);
@@ -867,20 +872,51 @@ struct commands {
                      "format of the trace; default: by its content")
         ->type_name("");
   }
-  /// Options of require and thresholds.
-  void add_searches() {
+  /// Options of require and thresholds, and the keys of the query that their help is asked for.
+  void add_searches(const napkin::words& said) {
     for (const auto& [name, help] :
-         {std::pair("--itl,--tpot", "target: mean ITL, at most; of a step: its time"),
-          {"--ttft", "target: mean TTFT, at most"},
-          {"--e2e", "target: mean end-to-end latency, at most"},
-          {"--time", "target: time of a step or an operator, at most"},
-          {"--throughput", "target: output tokens/s, at least"}})
+         {std::pair("--itl,--tpot", "target: maximum mean ITL, or time of a step"),
+          {"--ttft", "target: maximum mean TTFT"},
+          {"--e2e", "target: maximum mean end-to-end latency"},
+          {"--time", "target: maximum time of a step or an operator"},
+          {"--throughput", "target: minimum output tokens/s"}})
       requiring->add_option(name, read_before, help)->type_name("");
     for (const auto& [name, help] :
-         {std::pair("--from", "least load (default 1 request; of a rate 1/16 of it)"),
-          {"--to", "largest load (default 512 requests; of a rate 16 times it)"},
-          {"--result", "compared time (default e2e_s of a service, time_s of a step)"}})
+         {std::pair("--from", "least load; default: 1 request, or 1/16 of the arrival rate"),
+          {"--to", "largest load; default: 512 requests, or 16 times the arrival rate"},
+          {"--result", "compared time; default: e2e_s of a service, time_s of a step"}})
       thresholding->add_option(name, read_before, help)->type_name("");
+    for (CLI::App* search : {requiring, thresholding}) {
+      for (const auto& [name, help] :
+           {std::pair("--json", "print one JSON object"),
+            {"--mode", "bound (roofline) or calibrated (prediction)"},
+            {"--profile", "profile file written by napkin calibrate, in place of the shipped one"},
+            {"--set", "changed accelerator fact, dram.bandwidth=6TB/s; repeatable"}})
+        search->add_option(name, read_before, help)->type_name("");
+      const std::string name = search->get_name();
+      if (said.at(1) == name && !said.at(2).empty()) {
+        add_keys(*search, napkin::find_query(said.at(2)));
+      } else {
+        search->footer(napkin::cat("Keys: napkin ", name,
+                                   " QUERY --help. QUERY is optional: step with --batch, else "
+                                   "serving.\n\nExample: napkin ",
+                                   name, " --gpu h100 --model llama-3.1-8b --isl 2000 --osl 200 ",
+                                   search == requiring ? "--users 16 --itl 5ms" : "--users 16"));
+      }
+    }
+  }
+  /// Lists the keys of a query in the help of a command, without the names of its own options.
+  void add_keys(CLI::App& to, const napkin::query& asked) {
+    for (const napkin::key& k : asked.keys) {
+      std::string names;
+      for (const std::string& s : napkin::spellings_of(asked, k)) {
+        if (to.get_option_no_throw(s) == nullptr) names += names.empty() ? s : "," + s;
+      }
+      if (names.empty()) continue;
+      to.add_option(names, read_before, napkin::key_help(k))
+          ->type_name("")
+          ->group(napkin::cat("Keys of ", asked.name));
+    }
   }
   /// Throws inconsistent where an option that takes one value is given twice, in any spelling.
   void check_once(const napkin::words& said) const {
@@ -955,10 +991,23 @@ struct commands {
         std::find_if(all.begin(), all.end(), [](const auto& e) { return e.name == "serving"; });
     const std::vector<napkin::option_entry> keys = serving->options;
     for (napkin::command_entry& e : all) {
-      if (e.name == "require" || e.name == "thresholds")
-        e.options.insert(e.options.end(), keys.begin(), keys.end());
+      if (e.name == "require" || e.name == "thresholds") add_other_options(e, keys);
     }
     return all;
+  }
+
+  /// Adds options to a command, without the names that it has.
+  static void add_other_options(napkin::command_entry& to,
+                                const std::vector<napkin::option_entry>& options) {
+    std::vector<std::string> known;
+    for (const napkin::option_entry& o : to.options)
+      known.insert(known.end(), o.names.begin(), o.names.end());
+    for (napkin::option_entry o : options) {
+      std::erase_if(o.names, [&](const std::string& name) {
+        return std::find(known.begin(), known.end(), name) != known.end();
+      });
+      if (!o.names.empty()) to.options.push_back(std::move(o));
+    }
   }
 
   /// Exit status of the command.
@@ -1056,8 +1105,11 @@ int run_tables(const std::vector<std::string>& given, int argc, char** argv) {
     if (equals == std::string::npos && argc < 3)
       throw perfmodel::error(napkin::code::missing_key,
                              "--completion has no value; allowed: bash, zsh, fish");
+    std::vector<napkin::command_entry> entries = all.entries();
+    for (napkin::command_entry& e : entries)
+      e.options.push_back({{"--color"}, "styles of text", false, {"auto", "always", "never"}});
     std::cout << napkin::completion_text(
-        equals == std::string::npos ? given[2] : given[1].substr(equals + 1), all.entries());
+        equals == std::string::npos ? given[2] : given[1].substr(equals + 1), entries);
   }
   std::cout.flush();
   return std::cout ? success : fail("cannot write the result");
@@ -1124,7 +1176,9 @@ int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
   std::cin.tie(nullptr);
   try {
-    return run(argc, argv);
+    std::vector<char*> arguments(argv, argv + argc);
+    napkin::has_styles() = styles_text(napkin::take_color(arguments));
+    return run(static_cast<int>(arguments.size()), arguments.data());
   } catch (const perfmodel::error& e) {
     return fail(perfmodel::code_text(e.code()) + ": " + napkin::message_of(e));
   } catch (const std::exception& e) {

@@ -8,6 +8,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "catalogues.hpp"
+#include "io/text_style.hpp"
 #include "summary.hpp"
 
 namespace napkin {
@@ -216,7 +217,7 @@ std::string parts_text(const found_model& found) {
                   parameters_text(parameters(found.model).total() +
                                   (found.model.encoder ? found.model.encoder->parameters : 0.0)),
                   size_text(weight_bytes(found.model, found.stored).value()), ""});
-  std::string s = table(rows, "lrrl");
+  std::string s = headed_table(rows, "lrrl");
   if (const double mtp = mtp_parameters(found.model); mtp > 0.0) {
     s +=
         cat("  In addition, the MTP module (if enabled): ", parameters_text(mtp), " parameters.\n");
@@ -232,7 +233,7 @@ std::string contexts_text(const pm::transformer& m, const pm::storage_format& kv
     rows.push_back({context_text(c), size_text(cache), states > 0.0 ? size_text(states) : "-",
                     size_text(cache + states)});
   }
-  return table(rows, "r");
+  return headed_table(rows, "r");
 }
 
 std::string capacities_text(const found_model& found, const std::optional<pm::storage_format>& kv,
@@ -261,10 +262,12 @@ std::string capacities_text(const found_model& found, const std::optional<pm::st
                    count_text(sequences), " on ", r.devices, " x ", r.on->name.c_str(), " (",
                    grouped_text(r.devices), ")");
   }
-  return table(rows, "lr") + (grouped.empty() ? "" : wrapped(grouped + ".", 2)) +
-         "  Concurrent sequences with tensor parallelism; -: does not fit. Memory budget: "
-         "napkin kv_capacity.\n"
-         "  Memory as the driver shows it, in 1e9 B (h200_sxm: 141 GB as sold = 151e9 B).\n";
+  return headed_table(rows, "lr") + (grouped.empty() ? "" : wrapped(grouped + ".", 2)) +
+         styled(
+             text_style::dim,
+             "  Concurrent sequences with tensor parallelism; -: does not fit. Memory budget: "
+             "napkin kv_capacity.\n"
+             "  Memory as the driver shows it, in 1e9 B (h200_sxm: 141 GB as sold = 151e9 B).\n");
 }
 
 /// "Fits on 8 x h200_sxm, 8 x b200_sxm, 4 x mi300x; not on 8 x h100_sxm.": the smallest count of
@@ -362,7 +365,7 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
   if (active < all) s += cat(" (", parameters_text(active), " active per token)");
   s += cat(", ", size_text(weight_bytes(m, found.stored).value()), " of weights, ",
            size_text(kv_growth_per_token(m, kv).value()), " of KV cache per token.");
-  s = wrapped(s, 0) + fit_text(found, kv, view);
+  s = styled(text_style::bold, wrapped(s, 0) + fit_text(found, kv, view));
   s += cat("\n", count_text(m.layers.count), " layers, ",
            m.max_context ? cat("context up to ", count_text(*m.max_context), " tokens")
                          : "no stated context limit",
@@ -375,7 +378,7 @@ std::string model_page(const found_model& found, const pm::storage_format& kv, c
                          0));
   s += contexts_text(m, kv);
   s += cat("\nCapacity\n", capacities_text(found, kv, view));
-  return s + wrapped(cat("source: ", one_line(found.source)), 2);
+  return s + styled(text_style::dim, wrapped(cat("source: ", one_line(found.source)), 2));
 }
 
 }  // namespace napkin

@@ -13,6 +13,7 @@
 
 #include "catalogues.hpp"
 #include "infeasible.hpp"
+#include "io/text_style.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
 #include "short_steps.hpp"
@@ -244,11 +245,18 @@ const char* bound_promise(const outcome<>& answer) {
 std::string prediction_text(const profile_note& profile) {
   const std::string transfers = transfers_text(profile);
   if (transfers.empty()) {
-    return "  This is a prediction, from fitted parameters; the bound is what data sheets allow.\n";
+    return "  This is a prediction, from fitted parameters; the bound follows from data sheets.\n";
   }
   return wrapped(cat("This is a prediction by a transferred profile (", transfers,
-                     "); the bound is what data sheets allow."),
+                     "); the bound follows from data sheets."),
                  2);
+}
+
+/// The table of an infeasible result with its verdict, the last lines, in red.
+std::string with_red_reason(const std::string& text) {
+  const std::size_t at = text.find("\n  feasible");
+  if (at == text.npos) return text;
+  return text.substr(0, at + 1) + styled(text_style::red, text.substr(at + 1));
 }
 
 std::string results_text(const outcome<>& answer) {
@@ -281,12 +289,13 @@ std::string results_text(const outcome<>& answer) {
   if (answer.has_feasibility) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
-  return table(folded(rows), "l") +
-         (infeasible          ? ""
-          : answer.calibrated ? prediction_text(answer.calibrated->profile)
-          : answer.is_time    ? bound_promise(answer)
-                              : "") +
-         (answer.hint.empty() ? "" : wrapped(cat(answer.hint, "."), 2));
+  const std::string basis = infeasible          ? ""
+                            : answer.calibrated ? prediction_text(answer.calibrated->profile)
+                            : answer.is_time    ? bound_promise(answer)
+                                                : "";
+  const std::string hint = answer.hint.empty() ? "" : wrapped(cat(answer.hint, "."), 2);
+  const std::string text = table(folded(rows), "l");
+  return (infeasible ? with_red_reason(text) : text) + styled(text_style::dim, basis + hint);
 }
 
 /// What limits a time: the resource, or in a service the prefill of other requests where that takes
@@ -358,14 +367,18 @@ std::string wrapped_lines(const std::string& text) {
 
 std::string outcome_text(const query& asked, const outcome<>& answer, const json& request) {
   const std::string not_read = not_read_text(not_read_of(request));
-  const std::string last = not_read.empty() ? "" : wrapped(not_read, 2);
+  const std::string last = not_read.empty() ? "" : styled(text_style::dim, wrapped(not_read, 2));
   if (!answer.page.empty()) return answer.page + last;
   const std::string infeasible = conclusion_text(answer);
   const std::string conclusion = !infeasible.empty() ? infeasible
                                  : answer.conclusion.empty()
                                      ? time_sentence(answer) + gpus_sentence(asked, request)
                                      : answer.conclusion;
-  return wrapped_lines(conclusion + headline(asked, request)) + results_text(answer) + last;
+  const std::string asked_for = wrapped_lines(headline(asked, request));
+  return with_styled_sentence(infeasible.empty() ? text_style::bold : text_style::red,
+                              wrapped_lines(conclusion)) +
+         (conclusion.empty() ? asked_for : styled(text_style::dim, asked_for)) +
+         results_text(answer) + last;
 }
 
 std::string part_line(const std::string& part, std::string& before) {
@@ -375,12 +388,13 @@ std::string part_line(const std::string& part, std::string& before) {
 }
 
 std::string explanation_text(const query& asked, const explanation& e, const json& request) {
-  std::string s = wrapped_lines(conclusion_text(e.answer) + headline(asked, request));
+  std::string s = with_styled_sentence(text_style::red, wrapped_lines(conclusion_text(e.answer))) +
+                  wrapped_lines(headline(asked, request));
   table_rows rows;
   for (const auto& i : e.derivation.inputs)
     rows.push_back({i.name, "= " + i.value, "[" + i.source + "]"});
-  s += "inputs\n" + table(rows, "l");
-  s += "steps\n";
+  s += styled(text_style::bold, "inputs\n") + table(rows, "l");
+  s += styled(text_style::bold, "steps\n");
   const short_steps steps(e.derivation);
   std::string part;
   for (std::size_t i = 0; i < e.derivation.steps.size(); ++i) {
@@ -392,7 +406,7 @@ std::string explanation_text(const query& asked, const explanation& e, const jso
       s += cat("\n", in, "      = ", step.numbers);
     s += cat("\n", in, "      = ", step.value, "\n");
   }
-  return s + "result\n" + results_text(e.answer);
+  return s + styled(text_style::bold, "result\n") + results_text(e.answer);
 }
 
 }  // namespace napkin

@@ -329,8 +329,8 @@ std::string tails_text(const planned& p) {
     add(t.e2e, "E2E", "e2e", s.e2e_quantile(0.99));
   }
   if (tails.empty()) return {};
-  return wrapped(
-      cat("Targets apply to means; p99: ", tails, ". ", keys, " sets a target on these."), 0);
+  return wrapped(cat("Targets apply to means; p99: ", tails, ". ", keys, " sets a target on p99."),
+                 0);
 }
 
 std::string prices_text(const planned& p, bool with_sources) {
@@ -342,7 +342,7 @@ std::string prices_text(const planned& p, bool with_sources) {
         cat(pm::name_of(a->price.from().how), source.empty() || !with_sources ? "" : ": ",
             with_sources ? source : "");
     s += wrapped(cat("Price of ", a->name.view(), ": ", fixed(3600.0 * a->price.value(), 2),
-                     " USD/h; ", basis, with_sources ? "" : "; another: --price"),
+                     " USD/h; ", basis, with_sources ? "" : "; --price sets another"),
                  2);
   }
   return s;

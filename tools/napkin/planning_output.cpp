@@ -4,6 +4,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "deployments.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "planning.hpp"
 #include "summary.hpp"
@@ -269,8 +270,8 @@ void drop_unused_choices(table_rows& rows, std::string& align) {
   }
 }
 
-/// Meaning of the engine settings that a table shows.
-std::string settings_legend(const std::vector<std::string>& head) {
+/// Meaning of the engine settings that a table shows. `pools`: whether a row has a prefill pool.
+std::string settings_legend(const std::vector<std::string>& head, bool pools) {
   const auto has = [&head](const char* name) {
     return std::find(head.begin(), head.end(), name) != head.end();
   };
@@ -279,7 +280,9 @@ std::string settings_legend(const std::vector<std::string>& head) {
   if (has(token_budget))
     s += cat(s.empty() ? "" : "; ", "token budget: max_num_batched_tokens of a step");
   if (has("queued")) s += cat(s.empty() ? "" : "; ", "queued: requests that queue for a slot");
-  return s.empty() ? s : wrapped(s + ".", 2);
+  if (pools && !has("features"))
+    s += cat(s.empty() ? "" : "; ", "replicas: of the decode pool; --wide has the prefill pool");
+  return s.empty() ? s : styled(text_style::dim, wrapped(s + ".", 2));
 }
 
 std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows = most_rows_shown) {
@@ -291,22 +294,26 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
   const std::vector<std::size_t> distinct = distinct_rows(plan);
   const std::size_t n = r.frontier.size(), most = distinct.size(),
                     shown = std::min(most, most_rows);
+  std::size_t best = 0;                      // its row of the table
   for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
     const std::size_t at = distinct[shown == most || shown < 2 ? i : i * (most - 1) / (shown - 1)];
     rows.push_back(row_text(plan, at, wide));
     if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
+    if (at == r.best) best = rows.size() - 1;
   }
   const std::vector<std::string_view> expendable = expendable_columns(rows);
   drop_unused_choices(rows, align);
   const bool narrowed = !wide && drop_columns(rows, align, expendable);
-  std::string s = table(rows, align) + settings_legend(rows[0]);
+  const bool pools = std::any_of(r.frontier.begin(), r.frontier.end(),
+                                 [](const pm::plan_point& p) { return p.prefill.has_value(); });
+  std::string s = headed_table(rows, align, best) + settings_legend(rows[0], pools);
   std::string notes;
   if (shown < n)
     notes =
         cat(shown, " of ", n, " points",
             most < n ? ", without those within 1 % of the previous one" : "", "; --json has all");
   if (narrowed) notes += cat(notes.empty() ? "" : "; ", "more columns: --wide");
-  return notes.empty() ? s : s + wrapped(cat("(", notes, ")"), 2);
+  return notes.empty() ? s : s + styled(text_style::dim, wrapped(cat("(", notes, ")"), 2));
 }
 
 /// The source GPUs of the rows that are marked.
@@ -321,7 +328,9 @@ std::string transfers_legend(const planned& plan) {
   for (const calibrated_note& n : plan.notes) add(n.profile);
   for (const auto& [row, n] : plan.of_prefills) add(n);
   if (known.empty()) return {};
-  return wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2);
+  return styled(
+      text_style::dim,
+      wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2));
 }
 
 /// Explanation of columns, and the cost sensitivity of row 1.
@@ -614,7 +623,7 @@ std::string details_text(const planned& p) {
 std::string plan_text(const planned& p, bool wide) {
   const pm::plan_result& r = p.result;
   std::string s = p.hints.empty() ? "" : bounds_headline(p);
-  s += conclusion_text(p) + "\n";
+  s += with_styled_sentence(r.best ? text_style::bold : text_style::red, conclusion_text(p)) + "\n";
   if (r.frontier.empty()) {
     s += alternatives_text(p);
   } else {
@@ -624,15 +633,16 @@ std::string plan_text(const planned& p, bool wide) {
   s += "\n" + best_of_each_text(p) + bounds_only_text(p, wide);
   if (const std::string rejected = rejected_text(p); !rejected.empty()) s += rejected + "\n";
   if (wide) s += details_text(p);
-  s += load_text(p.request);
-  s += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
-           " pruned (same cost and ITL, longer TTFT).\n");
-  if (p.calibrations.empty() && !wide) s += basis_text(p);
-  if (!p.not_read.empty()) s += wrapped(not_read_text(p.not_read), 0);
-  return s + "Effects of a precision on model quality are not modelled.\n" +
-         (r.frontier.empty() ? "" : "Breakdown of a row: napkin explain plan ... --row 1.") +
-         (wide || r.frontier.empty() ? "" : " Sources and all columns: --wide.") +
-         (r.frontier.empty() ? "" : "\n");
+  std::string notes = load_text(p.request);
+  notes += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
+               " pruned (same cost and ITL, longer TTFT).\n");
+  if (p.calibrations.empty() && !wide) notes += basis_text(p);
+  if (!p.not_read.empty()) notes += wrapped(not_read_text(p.not_read), 0);
+  notes += "Effects of a precision on model quality are not modelled.\n";
+  if (!r.frontier.empty())
+    notes += cat("Breakdown of a row: napkin explain plan ... --row 1.",
+                 wide ? "" : " Sources and all columns: --wide.", "\n");
+  return s + styled(text_style::dim, notes);
 }
 
 }  // namespace napkin

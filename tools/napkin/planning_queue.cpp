@@ -50,10 +50,10 @@ std::string searched_text(const planned& p) {
   std::string s = cat("Searched: up to ", last, last == 1 ? " GPU" : " GPUs",
                       last == p.search->ceiling ? " (--gpus sets another ceiling)." : ".");
   if (p.request.queued_limit < 1.0) {
-    s += cat(" Without a TTFT target, plans that queue are infeasible: beyond a mean wait of ",
-             pm::to_string(p.request.max_queueing_time), " (--longest-wait), or beyond ",
+    s += cat(" Without a TTFT target, the mean queueing time is limited to ",
+             pm::to_string(p.request.max_queueing_time), " (--longest-wait), and ",
              pm::detail::significant(100.0 * p.request.queued_limit, 2),
-             " % of requests that wait for KV cache or for a running slot.");
+             " % of requests may queue for KV cache or a running slot.");
   }
   s += " ";
   const auto& fewest = p.result.fewest_gpus;
@@ -170,12 +170,13 @@ json search_json(const planned& p) {
 
 namespace {
 
-/// "mean ITL 17.9 ms (15-22; target 20 ms)".
+/// "mean ITL 17.9 ms (80 %: 15-22; target 20 ms)".
 std::string latency_text(const char* name, const pm::duration<>& mean,
                          const std::optional<pm::time_range>& range,
                          const std::optional<pm::latency_target>& target) {
-  std::string s =
-      cat("mean ", name, " ", range ? with_interval(mean, *range) : pm::to_string(mean));
+  std::string s = range ? with_interval(mean, *range) : pm::to_string(mean);
+  if (range) s.insert(s.find('(') + 1, "80 %: ");
+  s = cat("mean ", name, " ", s);
   if (!target || target->share) return s;
   const std::string limit = cat("target ", pm::to_string(target->limit), ")");
   if (!range) return cat(s, " (", limit);

@@ -45,7 +45,7 @@ struct serving {
     append(pool_keys());
     append(target_keys());
     k.push_back(word("method",
-                     "closed form, simulation, or auto: simulation for runs, arrival rates, up to "
+                     "closed_form, simulation, or auto, which simulates runs, arrival rates, up to "
                      "2 requests and outputs under 64 tokens",
                      {"auto", "closed_form", "simulation"})
                     .otherwise("auto"));

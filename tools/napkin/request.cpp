@@ -325,6 +325,10 @@ std::string instead_of(const query& asked, std::string_view name) {
   if (asked.name == std::string_view("diagnose")) names.push_back("runs");  // on the command line
   constexpr std::size_t few = 24;
   const bool is_plan = asked.name == std::string_view("plan");
+  if (name == "check")
+    return "; allowed: in a request of serving or plan that stands alone, on the command line and "
+           "in "
+           "JSON";
   const key* layout = is_plan ? find_query("serving").find_spelled(name) : nullptr;
   if (layout != nullptr && (std::string_view(layout->name).ends_with("_parallel") ||
                             std::string_view(layout->name) == "replicas"))

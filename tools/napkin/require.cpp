@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "io/amount.hpp"
+#include "io/text_style.hpp"
 #include "numeric_facts.hpp"
 #include "output.hpp"
 #include "summary.hpp"
@@ -294,16 +295,16 @@ std::string require_text(const json& found) {
     first += cat(" ", rows[1][0], " of ", rows[1][2], " (", rows[1][3], " times) would meet it",
                  rows.size() > 2 ? ", or one of the others below." : "; no other fact alone.");
   }
-  s = wrapped(first, 0);
-  if (rows.size() > 1) s += table(rows, "lrrrl");
+  s = styled(found.contains("reason") ? text_style::red : text_style::bold, wrapped(first, 0));
+  if (rows.size() > 1) s += headed_table(rows, "lrrrl");
   if (not_alone.size() > 1 && !met) {
-    s += "Not by one of these alone, however far it changes:\n" + table(not_alone, "lrl");
+    s += "Not by one of these alone, however far it changes:\n" + headed_table(not_alone, "lrl");
   }
   if (!found["no_effect"].empty()) {
     const auto& all = found["no_effect"];
-    s += wrapped(cat(met ? "No limit here: " : "No gain here: ",
-                     listed(all, [](const json& x) { return x.get<std::string>(); }), "."),
-                 0);
+    const std::string names = listed(all, [](const json& x) { return x.get<std::string>(); });
+    s += styled(text_style::dim,
+                wrapped(cat(met ? "No limit here: " : "No gain here: ", names, "."), 0));
   }
   return s;
 }

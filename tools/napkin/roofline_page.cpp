@@ -4,6 +4,7 @@
 
 #include "io/figure_axis.hpp"
 #include "io/figure_text.hpp"
+#include "io/text_style.hpp"
 #include "queries_roofline.hpp"
 #include "summary.hpp"
 
@@ -83,7 +84,7 @@ std::string operators_table(const json& facts) {
     if (predicted) row.push_back(share_of(o["share"]));
     rows.push_back(std::move(row));
   }
-  return table(rows, "lllr");
+  return headed_table(rows, "lllr");
 }
 
 }  // namespace
@@ -99,9 +100,11 @@ std::string roofline_page(const json& facts, const std::string& accelerator) {
     s += wrapped(step_sentence(facts), 0);
   if (const std::string k = kernel_text(facts); !k.empty()) s += wrapped(k, 0);
   s += wrapped(roofs_text(facts, accelerator), 0);
+  s = with_styled_sentence(infeasible ? text_style::red : text_style::bold, s);
   if (has_operators && !infeasible)
     s += "\n" + operators_table(facts) +
-         "  roof: the lower of peak and FLOP/B x DRAM bandwidth; all amounts of one GPU.\n";
+         styled(text_style::dim,
+                "  roof: the lower of peak and FLOP/B x DRAM bandwidth; all amounts of one GPU.\n");
   return s;
 }
 

@@ -6,6 +6,7 @@
 
 #include "infeasible.hpp"
 #include "io/amount.hpp"
+#include "io/text_style.hpp"
 #include "numeric_facts.hpp"
 #include "output.hpp"
 #include "query_words.hpp"
@@ -431,8 +432,9 @@ std::string elasticities_table(const json& lines) {
                     percent(line, "one_percent_more"), fixed(line["elasticity"].get<double>(), 3),
                     remark(line)});
   }
-  return table(rows, "lrrrl") +
-         (flat > 0 ? cat("  and ", flat, " inputs without effect there\n") : "");
+  const std::string others =
+      flat > 0 ? cat("  and ", flat, " inputs without effect there\n") : std::string();
+  return headed_table(rows, "lrrrl") + styled(text_style::dim, others);
 }
 
 }  // namespace
@@ -484,8 +486,11 @@ std::string sensitivity_text(const json& object, const json& found) {
   const auto result = [&](const json& x) {
     return x.is_null() ? std::string("infeasible") : result_text(key, x.get<double>());
   };
-  std::string s = found.contains("conclusion") ? found["conclusion"].get<std::string>() : "";
-  s += cat(query_of(object["of"]).name, ": ", key, " ", result(found["value"]), "\n");
+  std::string s;
+  if (found.contains("conclusion"))
+    s = with_styled_sentence(text_style::red, found["conclusion"].get<std::string>());
+  s += styled(text_style::bold,
+              cat(query_of(object["of"]).name, ": ", key, " ", result(found["value"]), "\n"));
   if (!found["value"].is_null()) s += elasticities_table(found["elasticities"]);
   if (found.contains("interval")) s += uncertainty_text(found["interval"]);
   if (found.contains("crossovers")) {

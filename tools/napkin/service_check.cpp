@@ -7,6 +7,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 
 namespace napkin {
@@ -232,6 +233,31 @@ service_check check_of_serving(const json& object, const given_profile* profile,
   return c;
 }
 
+checked_service checked_service_of(const json& object, const given_profile* profile) {
+  if (const auto method = object.find("method"); method != object.end() && *method == "simulation")
+    throw error(error_code::inconsistent,
+                "method is simulation, and check compares the closed form with it; allowed: one of "
+                "them");
+  checked_service s{evaluate_closed_form(find_query("serving"), object, profile), {}};
+  s.closed_form.facts["method"] = "closed_form";
+  s.check = check_of_serving(object, profile, s.closed_form);
+  return s;
+}
+
+json checked_service_json(const checked_service& s, const json& object) {
+  json out = outcome_json(s.closed_form, object);
+  out["check"] = check_json(s.check);
+  return out;
+}
+
+bool take_check(json& object) {
+  const auto at = object.find("check");
+  if (at == object.end()) return false;
+  const bool checks = json_field(*at, "check").truth();
+  object.erase(at);
+  return checks;
+}
+
 namespace {
 
 /// Output tokens from which the closed form of a closed loop agrees with the simulation
@@ -314,7 +340,8 @@ std::string check_text(const service_check& c) {
   const auto own = [](const std::string& k) { return k; };
   const std::string left_out =
       c.left_out.empty() ? "" : wrapped(cat("Not simulated: ", listed(c.left_out, own), "."), 0);
-  return wrapped(s + ".", 0) + left_out + table(rows, "lr");
+  return styled(text_style::bold, wrapped(s + ".", 0)) + styled(text_style::dim, left_out) +
+         headed_table(rows, "lr");
 }
 
 void add_load_of_trace(json& request, const simulated_load& load) {
@@ -385,8 +412,9 @@ std::string plan_checks_text(const std::vector<plan_check>& checks) {
   const std::string what =
       cat("Simulated, ", checks.front().check.description, "; x: simulation over closed form");
   if (rows.empty()) return not_simulated;
-  std::string s = wrapped(cat(what, deviations.empty() ? ". All are within 15 %." : "."), 0);
-  s += table(rows, "r") + not_simulated;
+  std::string s = styled(
+      text_style::bold, wrapped(cat(what, deviations.empty() ? ". All are within 15 %." : "."), 0));
+  s += headed_table(rows, "r") + styled(text_style::dim, not_simulated);
   return deviations.empty() ? s : cat(s, "More than 15 % from the closed form:\n", deviations);
 }
 

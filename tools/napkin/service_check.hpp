@@ -36,6 +36,19 @@ inline constexpr double notable_deviation = 0.15;
 /// Check of a `serving` request, given its result.
 service_check check_of_serving(const json& object, const given_profile* profile,
                                const outcome<>& closed_form);
+
+/// A `serving` request by its closed form, and its check.
+struct checked_service {
+  outcome<> closed_form{};
+  service_check check{};
+};
+/// Throws inconsistent where the request asks for a simulation in place of the closed form.
+checked_service checked_service_of(const json& object, const given_profile* profile);
+/// The result of the closed form, with `check`.
+json checked_service_json(const checked_service& s, const json& object);
+/// Removes `check` from a request of a service or a plan and returns its value; false without it.
+/// Throws wrong_type.
+bool take_check(json& object);
 /// Replaces the latencies and rates of a closed form by those of a simulation, where `method` and
 /// the load ask for it and the simulation has all that was asked for. `r` is the request of
 /// `object`.

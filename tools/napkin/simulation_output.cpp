@@ -6,6 +6,7 @@
 
 #include "infeasible.hpp"
 #include "io/figure.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
@@ -59,10 +60,12 @@ std::string conclusion_of(const simulation& s) {
           duration_text(value("itl_s")), ", ", short_number(value("output_tokens_per_s")),
           " tok/s, makespan ", duration_text(value("makespan_s")), ".");
   const double offered = s.load.offered_requests_per_s, served = value("requests_per_s");
-  if (offered > 0.0 && served < 0.9 * offered && value("queueing_p99_s") > value("queueing_p50_s"))
+  const bool falls_behind =
+      offered > 0.0 && served < 0.9 * offered && value("queueing_p99_s") > value("queueing_p50_s");
+  if (falls_behind)
     text += cat(" Requests arrive at ", short_number(offered), " req/s and complete at ",
                 short_number(served), " req/s: a longer run queues longer.");
-  return wrapped(text, 0);
+  return styled(falls_behind ? text_style::red : text_style::bold, wrapped(text, 0));
 }
 
 /// Notes of the reader of a trace, a line each.
@@ -70,7 +73,7 @@ std::string trace_notes_text(const simulation& s) {
   std::string text;
   if (!s.load.trace) return text;
   for (const std::string& note : s.load.trace->report.notes) text += wrapped("trace: " + note, 2);
-  return text;
+  return styled(text_style::dim, text);
 }
 
 /// "171 ms +- 2 ms", without the error where there is one seed.
@@ -103,7 +106,7 @@ std::string latencies_text(const simulation& s) {
     rows.push_back(std::move(recorded));
     rows.push_back(std::move(ratios));
   }
-  return table(rows, "lr");
+  return headed_table(rows, "lr");
 }
 
 std::string interval_text(const pm::time_range& r) {
@@ -186,7 +189,8 @@ std::string basis_text(const simulation& s) {
   } else {
     text = "  Engine steps at the bounds of data sheets: none runs faster.\n";
   }
-  return s.answer.hint.empty() ? text : cat(text, "  ", s.answer.hint, ".\n");
+  if (!s.answer.hint.empty()) text += cat("  ", s.answer.hint, ".\n");
+  return styled(text_style::dim, text);
 }
 
 // --- plots ----------------------------------------------------------------------------------
@@ -248,9 +252,11 @@ plot_panel distributions(const char* title, std::vector<plot_series> series) {
 
 std::string simulation_text(const simulation& s, const json& request) {
   const query& asked = find_query("simulate");
-  if (!s.answer.feasible) return conclusion_text(s.answer) + wrapped(headline(asked, request), 0);
-  return conclusion_of(s) + wrapped(headline(asked, request), 0) + latencies_text(s) +
-         figures_text(s) + sparklines_text(s) + trace_notes_text(s) + basis_text(s);
+  const std::string asked_for = styled(text_style::dim, wrapped(headline(asked, request), 0));
+  if (!s.answer.feasible)
+    return with_styled_sentence(text_style::red, conclusion_text(s.answer)) + asked_for;
+  return conclusion_of(s) + asked_for + latencies_text(s) + figures_text(s) + sparklines_text(s) +
+         trace_notes_text(s) + basis_text(s);
 }
 
 std::string requests_csv(const simulation& s) {

@@ -6,6 +6,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "infeasible.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "short_steps.hpp"
 #include "summary_parts.hpp"
@@ -119,8 +120,9 @@ std::string part_text(const summary_part& part, bool as_markdown, std::size_t mo
     const std::string limit = lifted_text(part);
     return limit.empty() ? s : s + cat("- ", limit, "\n");
   }
-  s = wrapped(cat(part.name, " ", time_text(part.time_s), part.what.empty() ? "" : ", ", part.what),
-              0);
+  s = styled(text_style::bold, wrapped(cat(part.name, " ", time_text(part.time_s),
+                                           part.what.empty() ? "" : ", ", part.what),
+                                       0));
   s += table(rows_of(part, false, most), "rlll");
   for (const auto& a : part.amounts) s += wrapped(a, 2);
   const std::string limit = lifted_text(part);
@@ -266,7 +268,13 @@ std::string footnotes(const std::vector<std::string>& sources, bool as_markdown,
          : whole     ? wrapped(cat("[", i + 1, "] ", sources[i]), 2)
                      : cat("  [", i + 1, "] ", in_one_line(sources[i]), "\n");
   }
-  return s;
+  return as_markdown ? s : styled(text_style::dim, s);
+}
+
+/// Text of a result without styles, for lines that are cut.
+std::string plain_outcome_text(const query& asked, const outcome<>& answer, const json& object) {
+  const plain_text here;
+  return outcome_text(asked, answer, object);
 }
 
 /// Explanation of a query without engine steps: its results, and the steps next to them.
@@ -274,12 +282,17 @@ std::string short_derivation(const query& asked, const explanation& e, const jso
                              const explain_options& options) {
   const bool whole = options.depth > 0;
   std::string head;
-  const std::string results = outcome_text(asked, e.answer, object);
+  const std::string results = plain_outcome_text(asked, e.answer, object);
   for (const std::string_view line : split(results, '\n')) {
     if (line.empty()) continue;
     head += (whole || options.markdown ? std::string(line) : in_one_line(std::string(line))) + "\n";
   }
-  head += options.markdown ? "\nSteps:\n\n" : "steps next to the result\n";
+  if (!options.markdown) {
+    head = with_styled_sentence(e.answer.feasible ? text_style::bold : text_style::red, head);
+    head += styled(text_style::bold, "steps next to the result\n");
+  } else {
+    head += "\nSteps:\n\n";
+  }
   const std::string sources = footnotes(sources_of(e.derivation), options.markdown, whole);
   const auto steps = [&](std::size_t most) {
     return steps_text(e, options.depth, options.markdown, most);
@@ -345,6 +358,12 @@ json at_sustained_rate(const json& object, const outcome<>& answer) {
   return there;
 }
 
+/// The conclusion of an infeasible result, red at a terminal.
+std::string conclusion_of(const outcome<>& answer, const explain_options& options) {
+  const std::string text = conclusion_text(answer);
+  return options.markdown ? text : with_styled_sentence(text_style::red, text);
+}
+
 }  // namespace
 
 json explain_json(const query& asked, const json& object, const given_profile* profile) {
@@ -366,7 +385,7 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   const outcome<> answer = evaluate_closed_form(asked, object, profile);
   const json shown = at_sustained_rate(object, answer);
   if (shown != object)
-    return cat(conclusion_text(answer), "Breakdown at a sustainable rate:\n",
+    return cat(conclusion_of(answer, options), "Breakdown at a sustainable rate:\n",
                explain_text(asked, shown, profile, options));
   if (options.all && !options.markdown)
     return explanation_text(asked, explanation_of(asked, object, profile), object);
@@ -380,11 +399,15 @@ std::string explain_text(const query& asked, const json& object, const given_pro
   }
   std::string title = headline(asked, object);
   title.pop_back();
-  std::string head = conclusion_text(answer) + wrapped(title, 0);
+  std::string head = conclusion_of(answer, options);
+  head += options.markdown || !answer.feasible ? wrapped(title, 0)
+                                               : styled(text_style::bold, wrapped(title, 0));
   head += answer.feasible ? head_text(answer)
                           : std::string("  Times below are as if it were feasible.\n");
   const std::string more =
-      options.markdown ? "" : "  --depth 3 has the steps behind these, --all every one.\n";
+      options.markdown
+          ? ""
+          : styled(text_style::dim, "  --depth 3 has the steps behind these, --all every one.\n");
   return head + summary_text(s, options.markdown, lines_of(head + more)) + more;
 }
 

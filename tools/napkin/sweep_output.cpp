@@ -5,6 +5,7 @@
 #include <perfmodel/units/text.hpp>
 
 #include "accelerator_file.hpp"
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "summary.hpp"
 #include "sweep.hpp"
@@ -251,17 +252,19 @@ std::vector<std::size_t> all_columns(const sweep_table& t) {
 }  // namespace
 
 std::string sweep_text(const sweep_request& r, const sweep_table& t) {
-  std::string s = wrapped(conclusion(r, t), 0);
+  std::string s = styled(text_style::bold, wrapped(conclusion(r, t), 0));
   if (t.rows.empty()) return s;
   const std::vector<std::size_t> wanted = by_importance(r, t);
   const std::vector<std::size_t> shown = r.wide ? all_columns(t) : fitting(t, wanted);
-  s += table(rows_of(t, shown, most_lines), alignment(t, shown));
+  s += headed_table(rows_of(t, shown, most_lines), alignment(t, shown));
+  std::string notes;
   if (t.rows.size() > most_lines)
-    s += cat("  and ", count_text(t.rows.size() - most_lines, "row"), " more: --csv\n");
-  if (!r.wide) s += constants_text(t);
+    notes += cat("  and ", count_text(t.rows.size() - most_lines, "row"), " more: --csv\n");
+  if (!r.wide) notes += constants_text(t);
   if (shown.size() < wanted.size())
-    s += cat("  ", count_text(wanted.size() - shown.size(), "column"), " more: --wide or --csv\n");
-  return s;
+    notes +=
+        cat("  ", count_text(wanted.size() - shown.size(), "column"), " more: --wide or --csv\n");
+  return s + styled(text_style::dim, notes);
 }
 
 std::string sweep_json_text(const sweep_request& r, const sweep_table& t) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <optional>
 
+#include "io/text_style.hpp"
 #include "output.hpp"
 #include "summary.hpp"
 
@@ -362,9 +363,9 @@ std::string thresholds_text(const json& found) {
       cat("Compared: ", name_of_time(key), " (", key, ") over ", over, ", by the closed form."), 0);
   table_rows rows{{"a against b", over, "a", "b", "better"}};
   for (const json& t : found["thresholds"]) {
-    s += wrapped(sentence_of(t, found), 0);
+    s += styled(text_style::bold, wrapped(sentence_of(t, found), 0));
     if (!t["note"].get<std::string>().empty())
-      s += wrapped(cat("  (", t["note"].get<std::string>(), ")"), 2);
+      s += styled(text_style::dim, wrapped(cat("  (", t["note"].get<std::string>(), ")"), 2));
     if (t.contains("not_compared")) continue;
     std::map<double, json> points;
     const auto keep = [&points](const json& p) { points.emplace(p["load"].get<double>(), p); };
@@ -388,7 +389,7 @@ std::string thresholds_text(const json& found) {
       name.clear();
     }
   }
-  return s + "\n" + cat(key, " over ", over, ":\n") + table(rows, "lrrrl");
+  return s + "\n" + cat(key, " over ", over, ":\n") + headed_table(rows, "lrrrl");
 }
 
 thresholds_line thresholds_from_command_line(const std::vector<std::string>& words) {

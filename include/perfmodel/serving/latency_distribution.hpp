@@ -77,8 +77,8 @@ class latency_pieces {
     if (below == -infinity && above < infinity) return above;
     if (above == infinity) {
       if (!(tail > 0.0) || !(weights > share)) return greatest;
-      above = below + tail;
-      while (share_below(above) < share) above = below + 2.0 * (above - below);
+      double step = tail;  // doubled alone: a small one may be lost in `below`
+      for (above = below + step; share_below(above) < share; above = below + step) step *= 2.0;
     } else if (share_before(above) <= share) {
       return above;  // the share lies on a constant latency
     }

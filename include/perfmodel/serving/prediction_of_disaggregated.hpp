@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <numbers>
 #include <perfmodel/serving/balance.hpp>
 #include <perfmodel/serving/disaggregated.hpp>
 #include <perfmodel/serving/prediction_of_service.hpp>
@@ -310,12 +311,22 @@ class disaggregated_prediction : pool_flow<T, Prefill, Decode> {
     const T busy = scalar_min(T(s_.throughput * prefill_period_ / request), T(1.0 - 1e-6));
     const T waits = scalar_max(sakasegawa_waiting_probability(busy, d_.prefill.replicas), T(1e-9));
     const duration<T> unqueued = unloaded_ttft_ + start + certain;
-    s_.ttft_distribution.add({later * (1.0 - waits), unqueued});
+    // Prefill and transfer of the request's own prompt vary with its length.
+    const duration<T> own = prefill_steps_.prefill_time + s_.exposed_transfer;
+    s_.ttft_distribution.add(
+        with_length(T(later * (1.0 - waits)), unqueued, own, duration<T>{}, l_.input_cv));
     // The tail of the queue is exponential in an open loop, bounded by all others in a closed one.
-    if (l_.is_closed()) {
-      s_.ttft_distribution.add({later * waits, unqueued, 2.0 / waits * queue});
+    // A part has one random term, in a closed loop that of the larger deviation.
+    const duration<T> queueing = queue / waits;
+    const bool varies = upper(T(scalar_min(l_.input_cv, T(1.0)) * own.value())) >
+                        lower(queueing.value()) / std::numbers::sqrt3;
+    if (!l_.is_closed()) {
+      s_.ttft_distribution.add(with_length(T(later * waits), unqueued, own, queueing, l_.input_cv));
+    } else if (varies) {
+      s_.ttft_distribution.add(with_length(T(later * waits), duration<T>(unqueued + queueing), own,
+                                           duration<T>{}, l_.input_cv));
     } else {
-      s_.ttft_distribution.add({later * waits, unqueued, {}, queue / waits});
+      s_.ttft_distribution.add({later * waits, unqueued, 2.0 * queueing});
     }
     s_.itl_distribution.add({T(1.0), step});
   }
