@@ -234,11 +234,16 @@ constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
 
-/// CPU time per kernel that an engine launches without CUDA graphs, its Python code included. Other
-/// public runs give 70 us (Qwen2.5-72B-AWQ, vllm#13204) and 79 us (a 7B model, vllm-omni#7960).
-/// Source: Qwen3-14B-AWQ on A100 under vLLM with --enforce-eager, 20.6 ms per token
-/// (QwenLM/Qwen3#1536), less 0.6 ms per step, divided by 444 kernels. It depends on the CPU.
-inline constexpr duration<> eager_launch_time = 45.0 * us;
+/// CPU time per kernel that vLLM launches without CUDA graphs, its Python code included: the
+/// geometric mean of three public runs. It depends on the CPU.
+/// Sources: 45 us, Qwen3-14B-AWQ on A100 (QwenLM/Qwen3#1536: 20.6 ms per token, less 0.6 ms per
+/// step, over 444 kernels); 70 us, Qwen2.5-72B-AWQ (vllm#13204); 79 us, a 7B model
+/// (vllm-omni#7960).
+/// Leaves out: SGLang, at most 25 us (Llama 3 8B on H100, sgl-project/sglang#1401).
+/// Test: 87 us in a fourth run, Qwen3-8B on A100 (vllm#42058), lie inside the interval.
+inline constexpr duration<> eager_launch_time = 63.0 * us;
+/// Standard deviation of ln(eager_launch_time) over the three runs.
+inline constexpr double eager_launch_log_sigma = 0.30;
 
 // Scheduling rules of serving engines.
 
