@@ -173,11 +173,6 @@ std::vector<key> memory_option_keys() {
       amount_of_bytes("cpu_offload_bytes",
                       "weights in host memory, per GPU (vLLM's --cpu-offload-gb, in GiB); each "
                       "engine step reads them over the host link")
-          .optional(),
-      count("cuda_graph_tokens",
-            "vLLM: largest captured CUDA graph, in tokens (max_cudagraph_capture_size); default: "
-            "512, at most twice max_sequences",
-            1.0, 1e6)
           .optional()};
 }
 

@@ -102,7 +102,7 @@ std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
 key engine_version_key();
 key prefix_caching_key();
-/// LoRA adapters, weights in host memory, and the largest CUDA graph.
+/// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
 /// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.
 std::vector<key> engine_option_keys();

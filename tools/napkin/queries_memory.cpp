@@ -60,6 +60,11 @@ struct kv_capacity {
     k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
     k.push_back(engine_version_key());
     k.push_back(prefix_caching_key());
+    k.push_back(count("cuda_graph_tokens",
+                      "vLLM: largest captured CUDA graph, in tokens (max_cudagraph_capture_size); "
+                      "default: 512, at most twice max_sequences",
+                      1.0, 1e6)
+                    .optional());
     return k;
   }
 
