@@ -87,8 +87,8 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
   throw perfmodel::error(
       perfmodel::error_code::unknown_name,
       common::cat("engine_version is \"", text,
-                  "\": before 0.8 vLLM ran its first engine (V0), whose Python time per step and "
-                  "sequence no profile has; allowed: from 0.8 on, or step_cpu_s and "
+                  "\": before 0.8 vLLM ran its first engine (V0); no profile has its Python time "
+                  "per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
                   "sequence_cpu_s of your own"));
 }
 

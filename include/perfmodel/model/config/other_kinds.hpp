@@ -92,8 +92,8 @@ void refuse_other_kinds(const config_fields<Json>& root) {
 
 /// Refuses layers that no kind of layer here is: run several times per token, with routed attention
 /// heads, or with attention and Mamba heads that share projections and caches.
-/// Sources: ByteDance's Ouro and Huginn (arXiv 2502.05171), whose layers are stored once and have a
-/// cache for each time; JetMoE (arXiv 2404.07413) and ModuleFormer; Hymba (arXiv 2411.13676).
+/// Sources: ByteDance's Ouro and Huginn (arXiv 2502.05171), with layers stored once and a cache for
+/// each time; JetMoE (arXiv 2404.07413) and ModuleFormer; Hymba (arXiv 2411.13676).
 /// Test: each of them, and their keys in a file of another family.
 template <class Json>
 void refuse_other_layers(const config_fields<Json>& own) {
@@ -103,14 +103,15 @@ void refuse_other_layers(const config_fields<Json>& own) {
   }
   const std::string type = kind_of(own).type;
   constexpr const char* routed =
-      "attention whose heads are not routed: a router of attention heads is not modelled";
+      "attention without a router: routed attention heads are not modelled";
   if (type == "jetmoe" || type == "moduleformer") own.refuse("model_type", routed);
   for (const char* experts : {"n_att_experts", "num_attn_experts", "num_attention_experts"}) {
     if (own.has(experts)) own.refuse(experts, routed);
   }
   constexpr const char* fused =
-      "layers whose mixers are apart: attention and Mamba heads with shared projections and "
-      "caches are not modelled";
+      "layers with separate mixers: attention and Mamba heads that share projections and caches "
+      "are "
+      "not modelled";
   if (type == "hymba") own.refuse("model_type", fused);
   if (own.has_list("kv_reuse_group")) own.refuse("kv_reuse_group", fused);
 }
