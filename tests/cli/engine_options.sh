@@ -29,7 +29,7 @@ refuses 'cpu_offload_bytes is 17000000000' "${decode[@]}" --cpu-offload-bytes 17
 refuses 'latent attention' kv_capacity --model deepseek_v3 --gpu h200_sxm --tensor_parallel 8 --context 4096 --lora-rank 8
 
 # Launches of 45 us: 10 kernels in each of 32 layers, and 4; and vLLM's 601.4 us.
-ask step time_s "$(awk 'BEGIN { print 324 * 45e-6 + 601.4e-6 }')" 1e-6 "${decode[@]:1}" --mode calibrated --cuda-graphs false
+ask step time_s "$(awk 'BEGIN { print 324 * 63e-6 + 601.4e-6 }')" 1e-6 "${decode[@]:1}" --mode calibrated --cuda-graphs false
 near 'a stated CPU time' "$(difference "$(value time_s "${decode[@]}" --mode calibrated --step-cpu-s 5ms --sequence-cpu-s 20us)" \
   "$(value time_s "${decode[@]}" --mode calibrated)")" "$(awk 'BEGIN { print 5e-3 + 8 * 20e-6 - 601.4e-6 }')" 1e-9
 
@@ -68,6 +68,26 @@ ask kv_capacity utilization 0.92 0 "${room[@]:1}"
 ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version vllm-0.14
 ask kv_capacity runtime_bytes $((64 * 1024 * 1024 * 1024 / 100)) 1 "${room[@]:1}"
 ask kv_capacity runtime_bytes $((4 * 1024 * 1024 * 1024 / 100)) 1 "${room[@]:1}" --engine-version vllm-0.10
+# A release has the defaults of the last one before it; the first engine of vLLM has no profile.
+ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version 0.11.2
+ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version v0.20
+ask kv_capacity utilization 0.92 0 "${room[@]:1}" --engine-version 0.21.0
+ask kv_capacity utilization 0.92 0 "${room[@]:1}" --engine-version 0.28.0rc1
+refuses 'engine_version is "0.7.2": before 0.8 vLLM ran its first engine (V0)' "${room[@]}" --engine-version 0.7.2
+refuses 'engine_version is "new"; allowed: vllm-0.10' "${room[@]}" --engine-version new
+# CUDA graphs: 7 of 51 sizes of 0.6 GiB to 32 tokens.
+ask kv_capacity runtime_bytes "$(awk 'BEGIN { print (0.04 + 0.6 * 7 / 51) * 1024 ^ 3 }')" 1000 "${room[@]:1}" --cuda-graph-tokens 32
+ask kv_capacity runtime_bytes "$(awk 'BEGIN { print (0.04 + 0.6 * 7 / 51) * 1024 ^ 3 }')" 1000 "${room[@]:1}" \
+  --max-cudagraph-capture-size 32
+refuses 'cuda_graph_tokens is of vLLM from 0.21 on' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --cuda-graph-tokens 32
+# GGUF types: 4.8944 bits of 8.03e9 weights.
+ask model weight_bytes 4.913e9 0.002e9 --model llama_3_1_8b --weight-format Q4_K_M
+refuses 'weight_format is "q9_k"; allowed: fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, int4, or a GGUF type' \
+  model --model llama_3_1_8b --weight-format q9_k
+# Options of engines that are no key say why.
+refuses '"decode_context_parallel_size" is no key of step: the cache of one sequence divided among ranks is not modelled' \
+  "${decode[@]}" --decode-context-parallel-size 2
+refuses '"enable_dp_attention" is no key of step: give data_parallel' "${decode[@]}" --enable-dp-attention true
 refuses 'engine_version is vllm-0.10 and engine is sglang' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
   --engine sglang --engine-version vllm-0.10
 finish

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.bash"
 needs_measurements
 [[ -z $sanitized ]] || { echo 'skipped: services take too long under a sanitizer'; exit 77; }
-least=76
+least=86
 shared=$measured/..
 files=$shared/cases/configs
 scratch=$(mktemp -d)
@@ -237,6 +237,15 @@ get kv_capacity --model qwen_3_8b --accelerator a100_sxm_80gb --engine vllm
 is tokens 389872 39000
 get kv_capacity --model qwen_3_8b --accelerator a100_sxm_80gb --engine vllm --kv_format fp8
 is tokens 779760 78000
+row 42
+# The run was eager (--enforce-eager): its launches take as long as the kernels, and hide what 8 bits save.
+eager=(step --model qwen_3_8b --accelerator a100_sxm_80gb --engine vllm --batch 8 --context 16384 --cuda_graphs false)
+get "${eager[@]}" --kv_format bf16
+covers - 36.5e-3 0.05e-3
+bf16=$(number "$json" time_s)
+get "${eager[@]}" --kv_format fp8
+covers - 34.6e-3 0.05e-3
+below "$bf16" "$(awk -v t="$(number "$json" time_s)" 'BEGIN { print 1.055 * t }')"
 row 43
 small=(step --model qwen_3_8b --accelerator h200_sxm --batch 1 --context 4096 --engine sglang)
 get "${small[@]}"
@@ -260,6 +269,25 @@ row 47
 get serving --model qwen_3_5_27b --accelerator h100_sxm --engine vllm --input_tokens 1000 --output_tokens 500 \
   --concurrency 64 --mtp 4
 is batch 14 2
+row 48
+# vLLM's mode align keeps 2 states a sequence for 1. A state has 153.9 MB, as SGLang's cookbook says, and a token 65536 B:
+# it is 27 % of the pool at 4096 tokens, 15 % at 10,000.
+hybrid=(kv_capacity --model qwen_3_5_27b --accelerator h200_sxm --engine vllm)
+for context in 4096 10000; do
+  get "${hybrid[@]}" --context "$context"
+  right=$(awk -v b="$(number "$json" kv_bytes_available)" -v c="$context" 'BEGIN { print b / (c * 65536 + 2 * 153.9e6) }')
+  get "${hybrid[@]}" --context "$context" --prefix_caching true
+  is sequences "$right" 1
+done
+row 49
+# In a vLLM log 16 captured sizes take 0.36 GiB (gpustack/runner#251). Before 0.21 vLLM did not count them.
+graphs() { number "$("$napkin" kv_capacity --model llama_3_8b --accelerator h100_sxm --engine vllm "$@" --json)" runtime_bytes; }
+question='CUDA graphs'
+below "$(graphs --engine_version 0.14)" "$(graphs --cuda_graph_tokens 104)"
+below "$(graphs --cuda_graph_tokens 104)" "$(graphs --cuda_graph_tokens 512)"
+below "$(graphs --max_sequences 16)" "$(graphs)"
+json="{\"bytes\":$(awk -v a="$(graphs --cuda_graph_tokens 104)" -v b="$(graphs --engine_version 0.14)" 'BEGIN { printf "%.0f", a - b }')}"
+is bytes "$((36 * 1024 * 1024 * 1024 / 100))" 0.2e9
 row 50
 # Rank 64 of q, k, v, o and three projections of 32 layers, 8 slots in bf16, by hand.
 memory() { number "$("$napkin" kv_capacity --model llama_3_8b --accelerator h100_sxm --engine vllm "$@" --json)" kv_bytes_available; }
@@ -291,6 +319,11 @@ busbw 24 8589934592 96e9
 row 55
 get collective --accelerator gb10 --operation all_reduce --ranks 2 --bytes 8192 --mode calibrated
 covers - 35e-6
+row 56
+# 128 tokens of 7168 values to 8 experts each, in fp8: low latency, as its README has it.
+get collective --accelerator h800_sxm --implementation deepep_low_latency --operation all_to_all --ranks 8 \
+  --bytes "$((128 * 8 * 7168))" --mode calibrated
+covers - 77e-6
 row 57
 pcie() { number "$("$napkin" step --model qwen_3_30b_a3b --accelerator rtx_pro_6000 --engine vllm --batch 1 --context 1024 --tensor_parallel "$1" --json)" time_s; }
 question='PCIe cards: TP2 before TP1 and TP4'
@@ -299,6 +332,11 @@ below "$(pcie 2)" "$(pcie 4)"
 
 # --- services: measurements inside the 80 % interval ------------------------------------------------------------
 serve() { get serving --model "$1" --accelerator "$2" --engine "$3" --input_tokens "$4" --output_tokens "$5" --concurrency "$6" "${@:7}"; }
+row 58
+# The client sends its first prompt once before it measures, and vLLM keeps prefixes: 1 of 8 prompts is in the cache.
+serve qwen_3_30b_a3b a100_sxm_80gb vllm 128 128 1 --prefix_hit 0.125
+covers itl 9.6e-3 0.05e-3
+covers ttft 35.7e-3
 row 59
 serve qwen_3_30b_a3b a100_sxm_80gb vllm 1024 128 1
 covers itl 9.8e-3 0.05e-3
@@ -344,11 +382,31 @@ row 70
 serve "$files/Qwen--Qwen3-Next-80B-A3B-Instruct_config.json" h200_sxm vllm 1000 1000 8
 says '"feasible":false'
 says '166 GB needed'
+row 72
+# nvidia/DeepSeek-R1-FP4 leaves attention in bf16 (NVIDIA/Model-Optimizer#150).
+python3 - "$shared/configs/nvidia--DeepSeek-V3.1-NVFP4_config.json" >"$scratch/r1_fp4.json" <<'PYTHON' || miss 'no python3'
+import json, sys
+f = json.load(open(sys.argv[1]))
+f["quantization_config"] = {"quant_method": "modelopt", "quant_algo": "NVFP4", "kv_cache_scheme": {"num_bits": 8, "type": "float"},
+  "ignore": ["lm_head"] + ["model.layers.%d.self_attn*" % i for i in range(f["num_hidden_layers"] + 1)]}
+print(json.dumps(f))
+PYTHON
+for load in 1600:6.78e-3:161e-3 8192:7.14e-3:394e-3; do
+  IFS=: read -r prompt itl ttft <<<"$load"
+  serve "$scratch/r1_fp4.json" b200_sxm trtllm "$prompt" 600 1 --tensor_parallel 8
+  covers itl "$itl" 0.005e-3
+  covers ttft "$ttft"
+done
 row 73
 serve llama_3_1_405b h200_sxm trtllm 128 2048 1024 --tensor_parallel 8 --weight_format fp8
 is output_tokens_per_s 6051 908
 file llama70 "$llama, \"hidden_size\": 8192, \"num_hidden_layers\": 80, \"num_attention_heads\": 64, \"num_key_value_heads\": 8,
  \"intermediate_size\": 28672, \"quantization_config\": {\"quant_method\": \"modelopt\", \"quant_algo\": \"NVFP4\", \"ignore\": [\"lm_head\"]}"
+row 74
+# The recipe runs the experts by Marlin, which dequantises them, and drafts 3 tokens (vllm-project/recipes#854).
+serve "$shared/configs/nvidia--Qwen3.6-35B-A3B-NVFP4_config.json" gb10 vllm 8192 256 1 --mtp 3 --activation_format bf16
+covers itl 10.2e-3 0.05e-3
+covers ttft 1.308
 row 75
 get step --model "$scratch/llama70.json" --accelerator gb10 --batch 1 --context 1024
 covers - 0.238
@@ -375,8 +433,12 @@ get simulate --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --en
   --output_tokens 1000 --requests_per_s 10 --requests 50
 covers itl 44.98e-3
 covers ttft 7.234
+row 83
+refused 'first engine (V0)' serving --model qwen_2_5_32b --accelerator a100_sxm_80gb --engine vllm --input_tokens 1 \
+  --output_tokens 200 --concurrency 1 --tensor_parallel 8 --engine_version 0.7.2
 row 84
-get step --model llama_3_1_70b --weight_format fp8 --accelerator h100_sxm --tensor_parallel 8 --batch 32 --context 512 --engine sglang
+# bench_latency waits for each step, which costs CPU time that no key of the row states: 13.6 ms measured.
+get step --model llama_3_1_70b --weight_format fp8 --accelerator h100_sxm --tensor_parallel 8 --batch 32 --context 1024 --engine sglang
 covers - 13.64e-3
 get step --model llama_3_1_70b --weight_format fp8 --accelerator h100_sxm --tensor_parallel 8 --batch 0 --prefill_tokens 32768 \
   --engine sglang
@@ -405,6 +467,19 @@ serve gpt_oss_120b h200_sxm vllm 1000 500 64 --tensor_parallel 8
 aggregated=$(number "$json" output_tokens_per_s)
 serve gpt_oss_120b h200_sxm vllm 1000 500 64 --prefill_tensor_parallel 4 --decode_tensor_parallel 4
 below "$(number "$json" output_tokens_per_s)" "$aggregated"
+row 90
+# What its reporter expected, and a run that was slower: under 0.5 s at 50, under 1 s at 100 requests.
+pools=(--model deepseek_v3 --accelerator h200_sxm --engine sglang --input_tokens 1000 --output_tokens 200
+  --prefill_tensor_parallel 8 --decode_tensor_parallel 8 --kv_link_bytes_per_s 50e9)
+for load in 50:0.5 100:1; do
+  get serving "${pools[@]}" --concurrency "${load%:*}" --mode calibrated
+  below "$(number "$json" ttft_s)" "${load#*:}"
+done
+for load in 1:0.1:expected 10:2:unusual 50:6.5:unusual; do
+  IFS=: read -r concurrency ttft verdict <<<"$load"
+  get audit --quantity serving --key ttft_s --value "$ttft" --unit s --mode calibrated "${pools[@]}" --concurrency "$concurrency"
+  says "\"verdict\":\"$verdict\""
+done
 row 91
 get speculation --acceptance 0.6 --draft_length 1 --draft_cost_ratio 0.1
 below 1 "$(number "$json" speedup)"
@@ -418,6 +493,16 @@ file llama3b "$llama, \"hidden_size\": 3072, \"num_hidden_layers\": 28, \"num_at
  \"head_dim\": 128, \"intermediate_size\": 8192, \"tie_word_embeddings\": true"
 get step --model "$scratch/llama3b.json" --accelerator rtx_4090 "${prompt[@]}"
 below "$(number "$json" time_s)" 0.0252
+row 93
+# Two nodes by tensor and by pipeline parallelism; weights in host memory (row 51); a GGUF file of 42.52 GB.
+for layout in '--tensor_parallel 16' '--tensor_parallel 8 --pipeline_parallel 2'; do
+  get step --model deepseek_r1 --accelerator h100_sxm --engine vllm --batch 1 --context 1024 $layout
+  says '"feasible":true'
+done
+refused 'the cache of one sequence divided among ranks is not modelled' step --model deepseek_r1 --accelerator h200_sxm \
+  --tensor_parallel 8 --batch 1 --context 1024 --decode_context_parallel_size 8
+get model llama_3_1_70b --weight_format Q4_K_M
+is weight_bytes 42.52e9 0.9e9
 
 right=$((${#asked[@]} - ${#missed[@]}))
 echo "$right of 93 right"

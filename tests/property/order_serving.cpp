@@ -314,7 +314,7 @@ TEST_CASE("an open loop: more requests never take less time", "[order]") {
 
 TEST_CASE("a calibrated open loop: more requests never take less time", "[calibrated][order]") {
   random_numbers x(94);
-  order itl("ITL, by less than 0.02 %"), ttft("time to first token"),
+  order itl("ITL, by less than 0.02 %"), ttft("time to first token, by less than 0.1 %"),
       e2e("whole time, by less than 0.01 %"), gaps("99 % of gaps, by less than 1 %");
   const long n = samples();
   for (long i = 0; i < n; ++i) {
@@ -328,7 +328,7 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     const bool shared = shares_host_time(s, c);
     itl.rises(0.9998 * a.itl.value(), b.itl.value(), where,
               [&] { return shared || has_short_output(s) || steps_between(s, more, c); });
-    ttft.rises(a.ttft.value(), b.ttft.value(), where,
+    ttft.rises(0.999 * a.ttft.value(), b.ttft.value(), where,
                [&] { return shared || has_short_output(s); });
     e2e.rises(0.9999 * a.e2e.value(), b.e2e.value(), where,
               [&] { return shared || has_short_output(s); });

@@ -354,6 +354,22 @@ TEST_CASE("files of what is no decoder are refused as that", "[models][errors]")
   CHECK(refusal({{"architectures", {"ModernBertDecoderForCausalLM"}}}) == "nothing refused");
 }
 
+TEST_CASE("layers that no kind of layer here is are refused", "[models][errors]") {
+  const auto refusal = [](const json& more) { return refusal_of(with(plain, more)); };
+  // Ouro runs its layers four times a token; JetMoE's read as 7.3e9 parameters for 8.5e9.
+  CHECK(refusal({{"model_type", "ouro"}, {"total_ut_steps", 4}}).find("total_ut_steps is 4") == 0);
+  CHECK(refusal({{"model_type", "ouro"}, {"total_ut_steps", 1}}) == "nothing refused");
+  CHECK(refusal({{"mean_recurrence", 32}}).find("mean_recurrence is 32") == 0);
+  CHECK(refusal({{"model_type", "jetmoe"}}).find("model_type is \"jetmoe\"; allowed: attention") ==
+        0);
+  CHECK(refusal({{"n_att_experts", 32}}).find("n_att_experts is 32") == 0);
+  CHECK(refusal({{"model_type", "hymba"}}).find("attention and Mamba heads") != std::string::npos);
+  CHECK(refusal({{"kv_reuse_group", {{1, 2}}}}).find("kv_reuse_group") == 0);
+  CHECK(
+      refusal_of(json{{"model_type", "newmodel"}, {"text_config", with(plain, {{"num_loops", 2}})}})
+          .find("text_config.num_loops is 2") == 0);
+}
+
 TEST_CASE("params.json of Mistral and of Llama", "[models]") {
   const json mistral = {{"dim", 64},    {"n_layers", 12},  {"head_dim", 16},   {"hidden_dim", 128},
                         {"n_heads", 4}, {"n_kv_heads", 2}, {"vocab_size", 100}};

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
+#include <perfmodel/engine/cuda_graphs.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/plan.hpp>
@@ -97,6 +98,52 @@ TEST_CASE("engine_memory: vLLM's defaults by release") {
   CHECK(budget(160, pm::engine_release::latest) == 16384);
   CHECK(budget(159, pm::engine_release::latest) == 8192);
   CHECK(budget(180, pm::engine_release::vllm_0_24) == 8192);
+}
+
+TEST_CASE("engine_memory: CUDA graphs by the sizes that vLLM captures") {
+  // 1, 2, 4, 8, 16, 24, 32: 7 sizes. To 512: 3, 31 multiples of 8, 17 multiples of 16 from 256 on.
+  CHECK(pm::captured_graphs(32.0) == 7);
+  CHECK(pm::captured_graphs(512.0) == 51);
+  CHECK(pm::captured_graphs(1.0) == 1);
+  CHECK(pm::captured_graphs(3.0) == 2);
+  for (const int largest : {4, 5, 8, 100, 248, 255, 256, 300, 512}) {
+    int sizes = 0;
+    for (int n = 1; n <= largest; ++n) sizes += pm::cuda_graphs::vllm_graph(n, largest) == n;
+    CHECK(pm::captured_graphs(double(largest)) == sizes);
+  }
+  const auto graphs = [](const pm::engine_limits& limits) {
+    pm::deployment d = llama_over(1, engine::vllm);
+    d.limits = limits;
+    return (memory_budget_of(d).runtime - 0.04 * pm::GiB) / pm::GiB;
+  };
+  CHECK(near(graphs({}), 0.6));
+  CHECK(near(graphs({8192, 16}), 0.6 * 7 / 51));
+  CHECK(near(graphs({8192, 1024, 16}), 0.6 * 5 / 51));
+  CHECK(near(graphs({8192, 1024, 1024}), 0.6 * 83 / 51));
+  CHECK(near(graphs({64, 1024}), 0.6 * 11 / 51));  // the token budget limits them too
+}
+
+TEST_CASE("engine_memory: checkpoints of recurrent states with prefix caching") {
+  // vLLM: 2 + k states with prefix caching, 1 + k without; SGLang: 3 in place of 1.
+  pm::deployment d{.device = cat::h100_sxm,
+                   .model = cat::qwen_3_5_27b,
+                   .layout = {.tensor = 2},
+                   .serving_engine = engine::vllm};
+  const auto bytes = [&] { return pm::detail::states_on_device(d).value(); };
+  const double one = bytes();
+  CHECK(one > 0.0);
+  d.prefix_caching = true;
+  CHECK(near(bytes(), 2 * one));
+  d.states_per_sequence = 5.0;  // four drafts
+  CHECK(near(bytes(), 6 * one));
+  d.states_per_sequence = 1.0;
+  d.serving_engine = engine::sglang;
+  const double three = bytes();
+  d.prefix_caching = false;
+  CHECK(near(three, 3 * bytes()));
+  d.model = cat::llama_3_70b;
+  d.prefix_caching = true;
+  CHECK(bytes() == 0.0);
 }
 
 TEST_CASE("engine_memory: limits that engines start with") {

@@ -296,7 +296,7 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   const pm::service_load l{.input_tokens = 400,
                            .output_tokens = 11,
                            .arrivals = pm::closed_loop{8},
-                           .chunk_tokens = 100};
+                           .chunk_tokens = 104};  // 100, and the 4 that a stage decodes
   const auto with_prefills = [](const pm::iteration&) { return s(0.030); };
   const auto p = pm::detail::prefill_steps_of(d, l, pm::scheduling::mixed_chunks, 8.0, s(0.010),
                                               with_prefills);
@@ -307,7 +307,7 @@ TEST_CASE("service: a prompt stalls others until its chunks are through the stag
   CHECK(near(pm::detail::itl_of(t, p, 0.2).mean(), s(0.020)));
   CHECK(near(pm::detail::itl_of(t, p, 0.2)[0].weight, 0.5));
   auto whole = l;
-  whole.chunk_tokens = 400.0;
+  whole.chunk_tokens = 404.0;
   const auto one = pm::detail::prefill_steps_of(d, whole, pm::scheduling::mixed_chunks, 8.0,
                                                 s(0.010), with_prefills);
   CHECK(near(one.decode_stall, s(0.020)));

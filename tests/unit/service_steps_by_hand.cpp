@@ -55,11 +55,15 @@ TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
   const double cached = 575;
   for (const auto kind : {scheduling::prefill_first, scheduling::mixed_chunks}) {
     const bool mixed = kind == scheduling::mixed_chunks;
+    // A budget of which decoding leaves so many tokens: each group's stage decodes its share of 32.
+    const auto leaving = [&](double tokens, double groups) {
+      return load(tokens + (mixed ? 32.0 / groups : 0.0));
+    };
     const auto time = [&](double tokens) {
       return given({mixed ? 32.0 : 0.0, 1050.5, tokens, cached});
     };
     const auto p =
-        pm::detail::prefill_steps_of(of_groups(2, 3), load(250), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(2, 3), leaving(250, 6), kind, 32.0, ms(4), time_of);
     CHECK(p.chunks == 3);
     CHECK(near(p.prefills_per_step, 6));        // one for each stage of each group
     const double others = mixed ? 0.6 * 4 : 0;  // what the last chunk leaves of an iteration
@@ -73,12 +77,12 @@ TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
     CHECK(near(p.prefill_iteration.prefill_past, cached));
     // One at a time: its own time without that of the concurrent decoding.
     const auto one =
-        pm::detail::prefill_steps_of(of_groups(1, 1), load(250), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(1, 1), leaving(250, 1), kind, 32.0, ms(4), time_of);
     CHECK(one.prefills_per_step == 1);
     CHECK(near(in_ms(one.marginal_prefill_time), 2.4 * time(250) - (mixed ? 2.4 * 4 : 0), 1e-9));
     // A budget of two and a half prompts.
     const auto wide =
-        pm::detail::prefill_steps_of(of_groups(2, 3), load(1500), kind, 32.0, ms(4), time_of);
+        pm::detail::prefill_steps_of(of_groups(2, 3), leaving(1500, 6), kind, 32.0, ms(4), time_of);
     CHECK(wide.chunks == 1);
     CHECK(near(wide.prefills_per_step, 2.5 * 6));
   }
@@ -87,9 +91,11 @@ TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
 TEST_CASE("steps by hand: the budget that decoding leaves, and the load that fills it") {
   const auto d = of_groups(2, 2);
   auto l = load(300);
-  CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300);
-  // 100 gaps meet two prompts of 600 tokens: twelve in each, over two stages of two groups.
-  CHECK(near(pm::detail::largest_decode_batch(d, l, 100.0, 2.0), 4 * 300 / 12.0));
+  CHECK(pm::detail::prefill_budget(d, l, scheduling::prefill_first, 100.0) == 300);
+  CHECK(pm::detail::prefill_budget(d, l, scheduling::mixed_chunks, 100.0) == 300 - 25);
+  // 100 gaps meet two prompts of 600 tokens: twelve and itself in each, over two stages of two
+  // groups.
+  CHECK(near(pm::detail::largest_decode_batch(d, l, 100.0, 2.0), 4 * 300 / 13.0));
   l.chunk_tokens.reset();
   const double all = pm::detail::step_token_budget(d);
   CHECK(pm::detail::prefill_budget(d, l, scheduling::prefill_first, 100.0) == all);
@@ -100,6 +106,30 @@ TEST_CASE("steps by hand: the budget that decoding leaves, and the load that fil
   CHECK(near(pm::detail::largest_decode_batch(d, l, 100.0, 2.0), 4 * all / 13));
   // Short prompts among long answers: a sixteenth of the budget is theirs in any case.
   CHECK(near(pm::detail::largest_decode_batch(d, l, 1e4, 1.0), 4 * all / (16 * 0.06)));
+}
+
+TEST_CASE("steps by hand: the default budget changes nothing where it is stated") {
+  for (const auto engine : {pm::engine::none, pm::engine::vllm, pm::engine::sglang}) {
+    auto d = of_groups(1, 1);
+    d.serving_engine = engine;
+    pm::service_load unsaid{
+        .input_tokens = 4000, .output_tokens = 200, .arrivals = pm::closed_loop{64}};
+    auto said = unsaid;
+    said.chunk_tokens = pm::detail::step_token_budget(d);
+    CHECK(*said.chunk_tokens == 8192);
+    for (const auto kind : {scheduling::prefill_first, scheduling::mixed_chunks}) {
+      unsaid.scheduler = said.scheduler = kind;
+      const auto a = pm::serving(d, unsaid, pm::datasheet{}),
+                 b = pm::serving(d, said, pm::datasheet{});
+      CHECK(a.itl == b.itl);
+      CHECK(a.ttft == b.ttft);
+      CHECK(a.throughput == b.throughput);
+      said.chunk_tokens = 8191;  // and one token less changes little
+      const auto less = pm::serving(d, said, pm::datasheet{});
+      CHECK(near(a.itl.value(), less.itl.value(), 1e-3));
+      said.chunk_tokens = 8192;
+    }
+  }
 }
 
 TEST_CASE("bound by hand: a run that decodes in steps with other requests' chunks") {

@@ -76,6 +76,16 @@ void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (states(in, "cpu_offload_bytes"))
     d.cpu_offload_bytes = in.template amount<bytes<T>>("cpu_offload_bytes");
   if (states(in, "cuda_graphs")) d.cuda_graphs = in.flag("cuda_graphs");
+  if (states(in, "prefix_caching")) d.prefix_caching = in.flag("prefix_caching");
+  if (states(in, "cuda_graph_tokens")) {
+    d.limits.graph_tokens = in.number("cuda_graph_tokens");
+    const auto memory = engine_memory_of(d.serving_engine, d.release);
+    if (!(memory.graphs.value() > 0.0) || !d.cuda_graphs) {
+      throw perfmodel::error(perfmodel::error_code::inconsistent,
+                             "cuda_graph_tokens is of vLLM from 0.21 on, which counts its CUDA "
+                             "graphs; allowed: with engine vllm, and cuda_graphs");
+    }
+  }
   if (states(in, "step_cpu_s")) d.step_cpu_time = in.template amount<duration<T>>("step_cpu_s");
   if (states(in, "sequence_cpu_s"))
     d.sequence_cpu_time = in.template amount<duration<T>>("sequence_cpu_s");

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "catalogues.hpp"
+#include "engine_settings.hpp"
 #include "request.hpp"
 
 namespace napkin {
@@ -131,6 +132,11 @@ class inputs {
       const found_model& found = find_model(request_.text("model"));
       found.require_storage(request_.text("model"));
       return found.stored;
+    }
+    if (const auto blocks = gguf_storage(request_.text(key))) {
+      perfmodel::weight_storage w(*blocks);
+      w.tables = *blocks;
+      return w;
     }
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};

@@ -17,7 +17,7 @@ std::string key::allowed() const {
     case key_kind::text: return "text";
     case key_kind::word: break;
   }
-  return listed(words);
+  return gguf ? cat(listed(words), ", or a GGUF type such as q4_k_m") : listed(words);
 }
 
 std::string key::allowed_unit() const {
@@ -62,6 +62,13 @@ key format_key(const char* name, const char* help) {
   std::vector<std::string_view> names;
   for (const auto f : perfmodel::all_formats) names.push_back(perfmodel::name_of(f));
   return word(name, help, std::move(names));
+}
+key weight_format_key() {
+  key k = format_key("weight_format",
+                     "weight format of the linear layers, or a GGUF type such as q4_k_m; default: "
+                     "the checkpoint's");
+  k.gguf = true;
+  return k.optional();
 }
 key engine_key() {
   return word("engine",
@@ -137,21 +144,20 @@ std::vector<key> replica_keys(const char* replicas_help) {
 }
 
 std::vector<key> storage_keys() {
-  return {
-      format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
-          .optional(),
-      format_key("activation_format",
-                 "activation format; GEMMs run in the larger of weight and activation format; "
-                 "default: what engines use with these weights on the accelerator")
-          .optional(),
-      format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
-          .optional()};
+  return {weight_format_key(),
+          format_key("activation_format",
+                     "activation format; GEMMs run in the larger of weight and activation format; "
+                     "default: what engines use with these weights on the accelerator")
+              .optional(),
+          format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+              .optional()};
 }
 
 key engine_version_key() {
   return word("engine_version",
-              "vLLM's release, for its default memory share (0.92, before 0.21 0.9), token budget "
-              "(16384 from 160 GiB on, up to 0.24 8192) and scheduler",
+              "vLLM's release (or a number, such as 0.11.2), for its default memory share (0.92, "
+              "before 0.21 0.9), token budget (16384 from 160 GiB on, up to 0.24 8192) and "
+              "scheduler",
               {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
       .otherwise("latest");
 }
@@ -168,6 +174,12 @@ std::vector<key> memory_option_keys() {
                       "weights in host memory, per GPU (vLLM's --cpu-offload-gb, in GiB); each "
                       "engine step reads them over the host link")
           .optional()};
+}
+
+key prefix_caching_key() {
+  return flag("prefix_caching",
+              "prefixes are cached: recurrent states take a checkpoint per sequence, SGLang's two")
+      .otherwise("false");
 }
 
 std::vector<key> engine_option_keys() {

@@ -31,6 +31,7 @@ struct key {
   std::vector<std::string_view> words{};
   const char* alias = "";  ///< second name on the command line
   bool several = false;    ///< text with a comma-separated list
+  bool gguf = false;       ///< word that may also be a GGUF type, such as Q4_K_M
 
   /// Optional key with a default value.
   key otherwise(std::string value) const {
@@ -100,6 +101,7 @@ std::vector<key> degree_keys();
 std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
 key engine_version_key();
+key prefix_caching_key();
 /// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
 /// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.
@@ -112,6 +114,8 @@ std::vector<key> shared_keys();
 std::vector<key> load_keys();
 key model_key();
 key format_key(const char* name, const char* help);
+/// weight_format of a model: a number format, or a GGUF type.
+key weight_format_key();
 key engine_key();
 /// Measured value of the time that a query returns.
 key measured_key();
@@ -166,6 +170,8 @@ inline constexpr key_alias engine_aliases[] = {{"tensor_parallel_size", "tensor_
                                                {"num_speculative_tokens", "draft_length"},
                                                {"max_lora_rank", "lora_rank"},
                                                {"max_loras", "lora_adapters"},
+                                               {"enable_prefix_caching", "prefix_caching"},
+                                               {"max_cudagraph_capture_size", "cuda_graph_tokens"},
                                                {"request_rate", "requests_per_s"},
                                                {"max_concurrency", "concurrency"},
                                                {"num_prompts", "requests"},

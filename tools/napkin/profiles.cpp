@@ -156,7 +156,8 @@ service_uncertainty widths_of(const calibration& c, double kernels, double prefi
   const pm::service_uncertainty around = pools ? pm::disaggregated_uncertainty(shipped) : shipped;
   pm::time_by_profile t = c.kinds;
   t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
-  return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t)),
+  t.launches = terms.time_of("launches");
+  return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t), pm::is_launch_bound(t)),
           pm::first_token_log_sigma(prefill_kernels, around)};
 }
 
@@ -182,6 +183,7 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
       t.attention = time(operator_class::attention);
       t.experts = time(operator_class::experts);
       t.links = terms.time_of("communication");
+      t.launches = terms.time_of("launches");
   }
   return evidence_of(c.calibration, t);
 }

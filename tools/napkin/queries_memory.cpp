@@ -40,8 +40,7 @@ struct kv_capacity {
             "data-parallel attention groups: each has its own cache, and the experts are divided "
             "among all; the GPUs are tensor_parallel x pipeline_parallel x data_parallel")
             .otherwise("1"),
-        format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
-            .optional(),
+        weight_format_key(),
         format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
             .optional(),
         count("block_size", "tokens per block").otherwise("16"),
@@ -60,6 +59,12 @@ struct kv_capacity {
     k.push_back(draft_key("draft_length", "draft tokens per step, of n-grams or of draft_model"));
     k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
     k.push_back(engine_version_key());
+    k.push_back(prefix_caching_key());
+    k.push_back(count("cuda_graph_tokens",
+                      "vLLM: largest captured CUDA graph, in tokens (max_cudagraph_capture_size); "
+                      "default: 512, at most twice max_sequences",
+                      1.0, 1e6)
+                    .optional());
     return k;
   }
 

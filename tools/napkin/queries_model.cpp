@@ -19,8 +19,7 @@ struct model {
   static std::vector<key> keys() {
     return {
         model_key(),
-        format_key("weight_format", "weight format of the linear layers; default: the checkpoint's")
-            .optional(),
+        weight_format_key(),
         format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
             .optional(),
         engine_key(),

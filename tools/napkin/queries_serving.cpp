@@ -41,6 +41,7 @@ struct serving {
     append(image_keys());
     k.push_back(engine_key());
     k.push_back(engine_version_key());
+    k.push_back(prefix_caching_key());
     append(draft_keys());
     append(pool_keys());
     append(target_keys());

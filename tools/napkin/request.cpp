@@ -5,6 +5,7 @@
 #include <limits>
 #include <optional>
 
+#include "engine_settings.hpp"
 #include "io/amount.hpp"
 #include "io/formats.hpp"
 #include "published_workloads.hpp"
@@ -91,6 +92,9 @@ std::string_view word_of(const key& k, const std::string& given) {
   if (const auto word = allowed(small); !word.empty()) return word;
   if (const auto f = find_format(small); f && !allowed(name_of(*f)).empty())
     return allowed(name_of(*f));
+  if (std::string_view(k.name) == "engine_version") {
+    if (const auto version = version_of_release(small)) return allowed(*version);
+  }
   const bool trtllm = small == "tensorrt-llm" || small == "tensorrt_llm" || small == "trt-llm";
   return trtllm && !allowed("trtllm").empty() ? allowed("trtllm") : std::string_view(given);
 }
@@ -119,7 +123,7 @@ void assign(const key& k, const json& given, value& out) {
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
   const std::string& text = given.get_ref<const std::string&>();
   out.text = k.kind == key_kind::word ? word_of(k, text) : std::string_view(text);
-  if (k.kind == key_kind::word &&
+  if (k.kind == key_kind::word && !(k.gguf && gguf_storage(out.text)) &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
     v.refuse(json_fault::unknown_word, k.allowed());
   }
@@ -345,6 +349,9 @@ std::string instead_of(const query& asked, std::string_view name) {
 }
 
 [[noreturn]] void unknown_key(const query& asked, std::string_view name) {
+  if (const auto reason = reason_without_key(name); !reason.empty())
+    throw error(code::unknown_key,
+                cat(in_quotes(name), " is no key of ", asked.name, ": ", reason));
   throw error(code::unknown_key,
               cat("unknown key ", in_quotes(name), " of ", asked.name, instead_of(asked, name)));
 }

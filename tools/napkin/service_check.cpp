@@ -141,6 +141,9 @@ simulated_service service_of(const planned& p, const pm::plan_point& point) {
   if (point.speculation_index) s.options.speculate = pm::speculation_of(q, point);
   s.options.replicas = point.replicas;
   s.options.scheduler = pm::scheduler_of(s.one);
+  // TensorRT-LLM divides prompts where the budget is smaller, as --save starts it.
+  if (point.chunk_tokens && *point.chunk_tokens < pm::detail::uncached_tokens(q.load))
+    s.options.scheduler->chunked_prefill = true;
   const double running = std::ceil(point.batch_limit / s.one.layout.data);
   if (running >= 1.0 && running < s.options.scheduler->max_running)
     s.options.scheduler->max_running = static_cast<int>(running);

@@ -43,16 +43,18 @@ constexpr const char* name_of(engine_release r) {
 /// Largest engine step: vLLM's max_num_batched_tokens and max_num_seqs, SGLang's
 /// chunked_prefill_size and cuda_graph_max_bs, TensorRT-LLM's max_num_tokens and max_batch_size. An
 /// absent limit is the engine's default on the device. A service admits at most the stated
-/// `sequences`, except with SGLang.
+/// `sequences`, except with SGLang. `graph_tokens` is vLLM's max_cudagraph_capture_size.
 template <Scalar T = double>
 struct basic_engine_limits {
   std::optional<T> tokens{};
   std::optional<T> sequences{};
+  std::optional<T> graph_tokens{};  ///< largest captured CUDA graph
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("tokens"), s.tokens...);
     f(field::count("sequences"), s.sequences...);
+    f(field::count("graph_tokens"), s.graph_tokens...);
   }
 };
 using engine_limits = basic_engine_limits<>;
@@ -100,8 +102,8 @@ using engine_memory = basic_engine_memory<>;
 /// Memory parameters of an engine, fitted by tools/fit/fit_memory.cpp to start-up logs;
 /// docs/laws/engine_memory.md has the standard errors. `none` has those of vLLM before 0.21.
 /// TensorRT-LLM's are assumed, without a log.
-/// vLLM's utilization is 0.92 since 0.21 (2026-04-21), less its estimate of CUDA graphs. Their
-/// 0.6 GiB are assumed, the middle of the 0.1 to 1.1 GiB in logs; no source gives them by size.
+/// vLLM's utilization is 0.92 since 0.21 (2026-04-21), less its estimate of CUDA graphs. The 0.6
+/// GiB of its 51 default sizes are assumed, the middle of the 0.1 to 1.1 GiB in logs.
 /// Source: vLLM, v1/worker/gpu_worker.py, determine_available_memory, at commit 017e9f444.
 constexpr engine_memory engine_memory_of(engine e, engine_release r = engine_release::latest) {
   switch (e) {
@@ -173,7 +175,36 @@ constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_l
                  if (has_large_budget && gib >= 160.0) return 16384.0;
                  return large(gib) ? 8192.0 : 2048.0;
                }),
-          pick(stated.sequences, [&](double gib) { return large(gib) ? 1024.0 : 256.0; })};
+          pick(stated.sequences, [&](double gib) { return large(gib) ? 1024.0 : 256.0; }),
+          stated.graph_tokens};
+}
+
+/// Number of CUDA graphs that vLLM captures up to `largest` tokens: 1, 2, 4, multiples of 8 to 248,
+/// then multiples of 16.
+/// Source: vLLM, config/vllm.py, _set_cudagraph_sizes, at commit 017e9f444.
+/// Test: 51 to 512 tokens, 7 to 32; the sizes of cuda_graphs::vllm_graph.
+template <Scalar T>
+constexpr T captured_graphs(const T& largest) {
+  using math::floor;
+  const T halves = floor(T(largest / 2.0));
+  const T eights = floor(T(scalar_min(largest, T(248.0)) / 8.0));
+  const T sixteens = floor(T(scalar_max(T(largest - 240.0), T(0.0)) / 16.0));
+  return scalar_min(T(halves + 1.0), T(3.0)) + eights + sixteens;
+}
+
+/// Memory of the CUDA graphs that an engine counts, in proportion to their number. The largest has
+/// the stated `graph_tokens`, else min(2 sequences, 512), and at most the token budget.
+/// Logged per size: 24 MiB (vllm-project/vllm#50780), 23 (gpustack/runner#251, 16 sizes), 6 to 28
+/// (vllm-project/vllm#22897); the 51 default sizes have 12 MiB each in the mean.
+/// Leaves out: 1024 tokens by default on compute capability 10.x since 2026-08-07; sizes of drafts.
+/// Test: max_num_seqs of 16 leave 7 of 51 sizes, 84 MiB of 0.6 GiB.
+template <Scalar T>
+constexpr bytes<T> graph_bytes(const basic_engine_memory<T>& m,
+                               const basic_engine_limits<T>& limits) {
+  if (!(upper(m.graphs.value()) > 0.0)) return {};
+  const T largest =
+      limits.graph_tokens ? *limits.graph_tokens : scalar_min(T(2.0 * *limits.sequences), T(512.0));
+  return captured_graphs(scalar_min(largest, *limits.tokens)) / 51.0 * m.graphs;
 }
 
 /// Peak memory of the profiling step at an engine's start, in the largest layer or in the sampler:
@@ -234,11 +265,16 @@ constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
   return named("utilization", scalar_max(T(0.0), T(m.utilization - T(left / capacity))));
 }
 
-/// CPU time per kernel that an engine launches without CUDA graphs, its Python code included. Other
-/// public runs give 70 us (Qwen2.5-72B-AWQ, vllm#13204) and 79 us (a 7B model, vllm-omni#7960).
-/// Source: Qwen3-14B-AWQ on A100 under vLLM with --enforce-eager, 20.6 ms per token
-/// (QwenLM/Qwen3#1536), less 0.6 ms per step, divided by 444 kernels. It depends on the CPU.
-inline constexpr duration<> eager_launch_time = 45.0 * us;
+/// CPU time per kernel that vLLM launches without CUDA graphs, its Python code included: the
+/// geometric mean of three public runs. It depends on the CPU.
+/// Sources: 45 us, Qwen3-14B-AWQ on A100 (QwenLM/Qwen3#1536: 20.6 ms per token, less 0.6 ms per
+/// step, over 444 kernels); 70 us, Qwen2.5-72B-AWQ (vllm#13204); 79 us, a 7B model
+/// (vllm-omni#7960).
+/// Leaves out: SGLang, at most 25 us (Llama 3 8B on H100, sgl-project/sglang#1401).
+/// Test: 87 us in a fourth run, Qwen3-8B on A100 (vllm#42058), lie inside the interval.
+inline constexpr duration<> eager_launch_time = 63.0 * us;
+/// Standard deviation of ln(eager_launch_time) over the three runs.
+inline constexpr double eager_launch_log_sigma = 0.30;
 
 // Scheduling rules of serving engines.
 

@@ -60,6 +60,7 @@ constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<
     duration<T>& time = name == name_of(operator_class::attention) ? by.attention
                         : name == name_of(operator_class::experts) ? by.experts
                         : name == "communication"                  ? by.links
+                        : name == "launches"                       ? by.launches
                                                                    : by.gemms;
     time += t.time;
   }
@@ -117,8 +118,8 @@ constexpr basic_service_prediction<T> predict(const basic_deployment<T>& d,
   const basic_serving_estimate<T> s = serving(d, l, calibration);
   const auto times = detail::profile_times_of_decode(d, s, calibration);
   const evidence stands_on = evidence_of(calibration, times);
-  const double log_sigma =
-      token_log_sigma(stands_on.log_sigma(), calibration.services, dequantises_experts(times));
+  const double log_sigma = token_log_sigma(stands_on.log_sigma(), calibration.services,
+                                           dequantises_experts(times), is_launch_bound(times));
   const auto range = range_of(s.itl, log_sigma);
   const double prefill_log_sigma = detail::evidence_of_prefill(d, l, s, calibration).log_sigma();
   const auto ttft =

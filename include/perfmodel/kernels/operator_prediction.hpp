@@ -16,6 +16,8 @@ struct basic_time_by_profile {
   expert_kind kind_of_experts = expert_kind::as_stored;
   /// library of the all-reduces, which take most of the link time
   collective_kind kind_of_all_reduces = collective_kind::library;
+  /// time by which launches without CUDA graphs exceed the kernels
+  duration<T> launches{};
 };
 using time_by_profile = basic_time_by_profile<>;
 
@@ -23,6 +25,12 @@ using time_by_profile = basic_time_by_profile<>;
 template <Scalar T>
 constexpr bool dequantises_experts(const basic_time_by_profile<T>& t) {
   return t.kind_of_experts == expert_kind::dequantised && mid(t.experts.value()) > 0.0;
+}
+
+/// True if the launches of a step without CUDA graphs outlast its kernels.
+template <Scalar T>
+constexpr bool is_launch_bound(const basic_time_by_profile<T>& t) {
+  return mid(t.launches.value()) > 0.0;
 }
 
 /// True if an engine quantises the activations of GEMMs of this kind.
@@ -92,14 +100,23 @@ constexpr profile_note kind_note(const basic_calibrated<T>& c, profile_part part
 
 /// Evidence of a time: the profiles behind it and their log_sigma. All operators of one profile are
 /// assumed to err in the same direction, and so are different profiles. Each profile's log_sigma
-/// therefore counts in proportion to its time.
+/// therefore counts in proportion to its time. Where launches outlast the kernels, the step takes
+/// its launches, and theirs is the only log_sigma.
 template <Scalar T>
 constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by_profile<T>& t) {
   evidence e;
-  const auto add = [&](profile_part part, const duration<T>& time) {
-    e.add(detail::kind_note(c, part, t), duration<>::from_value(mid(time.value())));
-  };
   const profile_note& quantisation = c.note(profile_part::quantisation);
+  const bool launch_bound = is_launch_bound(t);
+  if (launch_bound) {
+    profile_note launches = quantisation;
+    launches.log_sigma = eager_launch_log_sigma;
+    e.add(launches, duration<>::from_value(mid(t.launches.value())));
+  }
+  const auto add = [&](profile_part part, const duration<T>& time) {
+    if (!(mid(time.value()) > 0.0)) return;
+    const profile_note note = detail::kind_note(c, part, t);
+    launch_bound ? e.cite(note) : e.add(note, duration<>::from_value(mid(time.value())));
+  };
   add(profile_part::gemms, t.gemms);
   if (quantises(t.kind_of_gemms) && quantisation.log_sigma > 0.0 && mid(t.gemms.value()) > 0.0) {
     e.cite(quantisation);

@@ -150,9 +150,11 @@ constexpr double service_log_sigma(double kernels, double other) {
   const double kernel_part = kernel_sigma_share * kernels;
   return math::sqrt(kernel_part * kernel_part + other * other);
 }
-/// log_sigma of a time per output token.
+/// log_sigma of a time per output token. In a launch-bound step `kernels` is that of the launches,
+/// which all have the same CPU, and do not average.
 constexpr double token_log_sigma(double kernels, const service_uncertainty& w,
-                                 bool dequantises_experts = false) {
+                                 bool dequantises_experts = false, bool launch_bound = false) {
+  if (launch_bound) return math::sqrt(kernels * kernels + w.token * w.token);
   const double more = dequantises_experts ? w.dequantised_experts : 0.0;
   return service_log_sigma(kernels, math::sqrt(w.token * w.token + more * more));
 }

@@ -58,8 +58,9 @@ using open_loop = basic_open_loop<>;
 /// `shared` and the KV-cache capacity (resolve_prefix_hit). `preemption_mode` states how preempted
 /// sequences are restored in a closed loop with more requests than fit. Without it preemption is
 /// not modelled. Open loops, static batches, disaggregated pools and speculation refuse it.
-/// `chunk_tokens` is the token budget of prefill in an engine step, `batch_limit` the maximum
-/// number of running requests. If they or `scheduler` are empty, the engine's defaults apply.
+/// `chunk_tokens` is the token budget of an engine step, with its decodes where it mixes both (a
+/// bound gives all of it to prefill), `batch_limit` the maximum number of running requests. If they
+/// or `scheduler` are empty, the engine's defaults apply.
 template <Scalar T = double>
 struct basic_service_load {
   T input_tokens{};

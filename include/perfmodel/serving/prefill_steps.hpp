@@ -54,14 +54,20 @@ constexpr T concurrent_steps(const basic_deployment<T>& d) {
   return T(d.layout.data) * T(d.layout.pipeline);
 }
 
+/// Token budget of an engine step: that of the load, else the deployment's or the engine's.
+template <Scalar T>
+constexpr T step_token_budget(const basic_deployment<T>& d, const basic_service_load<T>& l) {
+  return l.chunk_tokens ? *l.chunk_tokens : step_token_budget(d);
+}
+
 /// Prompt tokens that an engine step may take. Under mixed chunks each sequence that decodes in the
 /// step uses one token of the budget (at least one token if any decodes). At least a sixteenth of
 /// the budget stays for prefill.
+/// Test: a load that states the engine's default has the same budget.
 template <Scalar T>
 constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
                            const scheduling scheduler, const T& decoding) {
-  if (l.chunk_tokens) return *l.chunk_tokens;
-  const T tokens = step_token_budget(d);
+  const T tokens = step_token_budget(d, l);
   if (scheduler != scheduling::mixed_chunks) return tokens;
   const T per_step =
       upper(decoding) > 0.0 ? scalar_max(T(1.0), T(decoding / concurrent_steps(d))) : T();
@@ -78,8 +84,7 @@ template <Scalar T>
 constexpr T largest_decode_batch(const basic_deployment<T>& d, const basic_service_load<T>& l,
                                  const T& intervals, const T& prefills_per_request) {
   const T demand = prefills_per_request * uncached_tokens(l) / intervals;
-  if (l.chunk_tokens) return *l.chunk_tokens / demand * concurrent_steps(d);
-  const T tokens = step_token_budget(d);
+  const T tokens = step_token_budget(d, l);
   return scalar_max(T(tokens / (1.0 + demand)), T(tokens / (16.0 * demand))) * concurrent_steps(d);
 }
 

@@ -46,6 +46,7 @@ struct basic_deployment {
   basic_engine_limits<T> limits{};
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
   T states_per_sequence = T(1.0);
+  bool prefix_caching = false;  ///< prefixes are cached, and recurrent states with them
   std::optional<basic_lora<T>> lora{};
   std::optional<basic_interconnect<T>> network{};  ///< link of a device to other nodes, one way
   bytes<T> cpu_offload_bytes{};                    ///< weights in host memory, per device
@@ -70,6 +71,7 @@ struct basic_deployment {
     f("release", s.release...);
     f("limits", s.limits...);
     f(field::count("states_per_sequence"), s.states_per_sequence...);
+    f("prefix_caching", s.prefix_caching...);
     f("lora", s.lora...);
     f("network", s.network...);
     f(field::not_negative("cpu_offload_bytes"), s.cpu_offload_bytes...);

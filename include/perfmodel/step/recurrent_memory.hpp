@@ -7,12 +7,26 @@
 
 namespace perfmodel::inline v0_3::detail {
 
+/// Further states of a running sequence with prefix caching. vLLM: a checkpoint at the last block
+/// boundary of the prompt. SGLang: the matched prefix, and the state handed to the cache.
+/// Sources: vLLM, v1/kv_cache_interface.py, MambaSpec.max_memory_usage_bytes, mode `align` (2 + k
+/// pages, without caching 1 + k); SGLang, kv_cache_configurator.py,
+/// MAMBA_CACHE_SIZE_MAX_RUNNING_REQUESTS_RATIO of 3.
+/// Leaves out: vLLM's mode `all`, with a state per block; SGLang's extra buffers, one or two more
+/// states; checkpoints of ended sequences, which are evicted.
+/// Test: Qwen3.5-27B holds as many sequences as their cache and 2 or 3 states allow, by hand.
+constexpr double checkpoints_of(engine e) {
+  return e == engine::sglang ? 2.0 : 1.0;
+}
+
 /// Bytes of the states of one mixer as the deployment's engine keeps them, with a copy per draft
-/// token.
+/// token, and the checkpoints of prefix caching.
 template <Scalar T, class Shape>
 constexpr bytes<T> states_of(const basic_deployment<T>& d, const Shape& a) {
   if constexpr (requires { a.state_format; }) {
-    return d.states_per_sequence * sequence_state(stored_by(d.serving_engine, a));
+    const T states =
+        d.states_per_sequence + (d.prefix_caching ? checkpoints_of(d.serving_engine) : 0.0);
+    return states * sequence_state(stored_by(d.serving_engine, a));
   } else {
     return {};
   }

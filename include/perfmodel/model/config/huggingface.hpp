@@ -76,6 +76,7 @@ model_config from_config(const Json& json, std::string_view name = {},
   const detail::draft_kind draft = detail::draft_kind_of(root);
   detail::keep_draft_layers(fields, draft);
   const config_fields<Json> own(fields, language.path(), &read);
+  detail::refuse_other_layers(own);
   model_config out;
   out.draft = detail::name_of(draft);
   detail::ordered_layers ordered;

@@ -90,6 +90,32 @@ void refuse_other_kinds(const config_fields<Json>& root) {
     root.refuse("model_type", "families without blocks that layers share");
 }
 
+/// Refuses layers that no kind of layer here is: run several times per token, with routed attention
+/// heads, or with attention and Mamba heads that share projections and caches.
+/// Sources: ByteDance's Ouro and Huginn (arXiv 2502.05171), with layers stored once and a cache for
+/// each time; JetMoE (arXiv 2404.07413) and ModuleFormer; Hymba (arXiv 2411.13676).
+/// Test: each of them, and their keys in a file of another family.
+template <class Json>
+void refuse_other_layers(const config_fields<Json>& own) {
+  for (const char* times : {"total_ut_steps", "mean_recurrence", "num_loops"}) {
+    if (own.whole_or(times, 1, 0, 1e6) > 1)
+      own.refuse(times, "1: layers that run several times per token are not modelled");
+  }
+  const std::string type = kind_of(own).type;
+  constexpr const char* routed =
+      "attention without a router: routed attention heads are not modelled";
+  if (type == "jetmoe" || type == "moduleformer") own.refuse("model_type", routed);
+  for (const char* experts : {"n_att_experts", "num_attn_experts", "num_attention_experts"}) {
+    if (own.has(experts)) own.refuse(experts, routed);
+  }
+  constexpr const char* fused =
+      "layers with separate mixers: attention and Mamba heads that share projections and caches "
+      "are "
+      "not modelled";
+  if (type == "hymba") own.refuse("model_type", fused);
+  if (own.has_list("kv_reuse_group")) own.refuse("kv_reuse_group", fused);
+}
+
 /// True for classifiers, reward models and bare models, which have no LM head.
 inline bool has_no_head(const std::string& architecture) {
   const std::string name = lower_case(architecture);

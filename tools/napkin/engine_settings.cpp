@@ -1,0 +1,111 @@
+#include "engine_settings.hpp"
+
+#include <charconv>
+#include <perfmodel/core/error.hpp>
+#include <perfmodel/model/config/quantization_methods.hpp>
+#include <utility>
+
+#include "io/text.hpp"
+
+namespace napkin {
+
+namespace {
+
+struct option_without_key {
+  std::string_view name;
+  std::string_view reason;
+};
+constexpr std::string_view no_context_parallel =
+    "the cache of one sequence divided among ranks is not modelled; tensor_parallel divides it by "
+    "KV heads, data_parallel by sequences";
+constexpr std::string_view no_attention_dp =
+    "give data_parallel, the number of attention groups, with tensor_parallel of a group";
+constexpr std::string_view no_kernel_choice =
+    "kernels are those of the engine's profile; activation_format bf16 stands for weight-only "
+    "ones, such as Marlin";
+constexpr std::string_view no_micro_batches =
+    "micro-batches that hide communication are not modelled in a service; napkin overlap has the "
+    "law";
+constexpr std::string_view no_multi_step =
+    "several decode steps without scheduling are not modelled; step_cpu_s is the CPU time per step";
+constexpr std::string_view no_cache_switch = "without prefix_hit no prompt is found in the cache";
+constexpr std::string_view no_length_limit =
+    "it reserves no memory; context, or input_tokens and output_tokens, are the lengths";
+constexpr std::string_view no_api_servers =
+    "one API server is modelled; sequence_cpu_s is the CPU time per output token";
+
+constexpr option_without_key options_without_key[] = {
+    {"context_parallel", no_context_parallel},
+    {"context_parallel_size", no_context_parallel},
+    {"decode_context_parallel_size", no_context_parallel},
+    {"prefill_context_parallel_size", no_context_parallel},
+    {"dcp_size", no_context_parallel},
+    {"attn_cp_size", no_context_parallel},
+    {"cp_size", no_context_parallel},
+    {"dcp", no_context_parallel},
+    {"cp", no_context_parallel},
+    {"enable_dp_attention", no_attention_dp},
+    {"enable_attention_dp", no_attention_dp},
+    {"attention_backend", no_kernel_choice},
+    {"moe_backend", no_kernel_choice},
+    {"moe_runner_backend", no_kernel_choice},
+    {"enable_dbo", no_micro_batches},
+    {"enable_two_batch_overlap", no_micro_batches},
+    {"num_scheduler_steps", no_multi_step},
+    {"no_enable_prefix_caching", no_cache_switch},
+    {"disable_radix_cache", no_cache_switch},
+    {"max_model_len", no_length_limit},
+    {"context_length", no_length_limit},
+    {"max_seq_len", no_length_limit},
+    {"api_server_count", no_api_servers}};
+
+/// Major and minor number of "0.11.2"; nothing for other texts.
+std::optional<std::pair<int, int>> release_numbers(std::string_view text) {
+  for (const std::string_view prefix : {"vllm-", "vllm ", "v"}) {
+    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
+  }
+  int major = 0, minor = 0;
+  const char* const end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, major);
+  if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return {};
+  const auto second = std::from_chars(first.ptr + 1, end, minor);
+  if (second.ec != std::errc() || (second.ptr != end && *second.ptr != '.' && *second.ptr != 'r'))
+    return {};
+  return std::pair(major, minor);
+}
+
+}  // namespace
+
+std::optional<std::string_view> version_of_release(std::string_view text) {
+  const auto numbers = release_numbers(text);
+  if (!numbers) return {};
+  const auto [major, minor] = *numbers;
+  if (major > 0 || minor >= 28) return "latest";
+  if (minor >= 21) return "vllm-0.24";
+  if (minor >= 14) return "vllm-0.14";
+  if (minor >= 8) return "vllm-0.10";
+  throw perfmodel::error(
+      perfmodel::error_code::unknown_name,
+      common::cat("engine_version is \"", text,
+                  "\": before 0.8 vLLM ran its first engine (V0); no profile has its Python time "
+                  "per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
+                  "sequence_cpu_s of your own"));
+}
+
+std::optional<perfmodel::storage_format> gguf_storage(std::string_view text) {
+  const std::string small = common::lower_case(text);
+  if (!small.starts_with('q') && !small.starts_with("iq")) return {};
+  const auto bits = perfmodel::detail::gguf_bits(small);
+  if (!bits) return {};
+  const perfmodel::number_format stored = *bits > 6.0 ? perfmodel::int8 : perfmodel::int4;
+  return perfmodel::detail::with_value_bits(stored, *bits);
+}
+
+std::string_view reason_without_key(std::string_view option) {
+  for (const option_without_key& o : options_without_key) {
+    if (o.name == option) return o.reason;
+  }
+  return {};
+}
+
+}  // namespace napkin
