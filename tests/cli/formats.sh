@@ -98,7 +98,7 @@ bound=$("$napkin" serving --model llama_2_70b --accelerator mi355x --data_parall
 awk -v x="$(number "$bound" output_tokens_per_s)" 'BEGIN { exit !(x > 100282) }' ||
   fail "8 MI355X serve at most $(number "$bound" output_tokens_per_s) tokens/s by the bound, and served 100,282"
 # MLPerf Inference 6.0, Offline: 49,580 tokens/s of Llama 3.1 8B in NVFP4 by TensorRT-LLM on 8 RTX PRO 6000 (HPE ProLiant
-# DL380A): 129 tokens for prompts of 778 on average (taken from CNN/DailyMail). Matrix units apply NVFP4's scales.
+# DL380A): 129 tokens for prompts of 778 (CNN/DailyMail). Matrix units apply NVFP4's scales.
 served=$("$napkin" serving --model llama_3_1_8b --accelerator rtx_pro_6000 --engine trtllm --weight_format fp4 --kv_format fp8 \
   --input_tokens 778 --input_cv 0.4 --output_tokens 129 --concurrency 29000 --requests 29000 --json)
 near '8B in NVFP4 on RTX PRO 6000' "$(number "$served" output_tokens_per_s)" 6198 600
