@@ -14,6 +14,8 @@ import sys
 from collections import defaultdict
 
 SHORT = {'trt': 'trtllm', 'dynamo-trt': 'trtllm', 'dynamo-sglang': 'sglang'}
+ACCELERATORS = [('NVIDIA RTX PRO 6000', 'rtx_pro_6000'), ('AMD Instinct MI300X', 'mi300x'),
+                ('AMD Instinct MI325X', 'mi325x')]
 CHIPS = {'h200': 'h200_sxm', 'b200': 'b200_sxm', 'b200-trt': 'b200_sxm', 'gb200': 'gb200', 'mi325x': 'mi325x',
          'mi355x': 'mi355x', 'mi355x-amd_0': 'mi355x'}
 # Beginning of a model's name in a table, without the organisation; napkin's name; the file, where it has none.
@@ -21,7 +23,7 @@ MODELS = [('gpt-oss-120b', 'gpt_oss_120b'), ('gpt-oss-20b', 'gpt_oss_20b'), ('de
           ('deepseek-v3', 'deepseek_v3'), ('meta-llama-3.1-70b', 'llama_3_1_70b'), ('llama-3.1-70b', 'llama_3_1_70b'),
           ('llama-3.3-70b', 'llama_3_1_70b'), ('llama_3_1_70b', 'llama_3_1_70b'), ('qwen3-235b', 'qwen_3_235b_a22b'),
           ('qwen3.5-397b', 'qwen_3_5_397b_a17b'), ('qwen3-32b', 'qwen_3_32b'), ('qwen3-8b', 'qwen_3_8b'),
-          ('qwen3-14b', 'qwen_3_14b'), ('qwen3-30b-a3b', 'qwen_3_30b_a3b')]
+          ('llama-3.1-8b', 'llama_3_1_8b'), ('qwen3-14b', 'qwen_3_14b'), ('qwen3-30b-a3b', 'qwen_3_30b_a3b')]
 # Checkpoints of Qwen in fp8, with a scale per 128 x 128 weights.
 BLOCKS = {'qwen_3_235b_a22b': 'configs/Qwen--Qwen3-235B-A22B-FP8_config.json',
           'qwen_3_32b': 'configs/Qwen--Qwen3-32B-FP8_config.json'}
@@ -97,6 +99,9 @@ def whole(x):
 
 # How AIConfigurator's dump of InferenceX was run, with sources: tools/fit/published_services.hpp.
 def may_speculate(x):
+    if (x['model'].startswith('Qwen3.5') and x['gpu'] == 'b200_sxm' and x['version'] == '0.5.9' and x['tp'] == '4'
+            and x['moe_ep'] == '1'):
+        return True
     return (x['model'].startswith('DeepSeek-') and x['backend'] == 'trtllm'
             and x['version'] in ('1.2.0rc6.post3', '1.1.0rc2.post2'))
 
@@ -147,7 +152,8 @@ def closed(b):
         q.update(b.formats(m, x['precision']))
         if not m[0].startswith('gpt'):
             q['kv_format'] = 'fp8'
-        b.add(('InferenceX', 'closed loop', m[0], chip, engine, not chip.startswith('mi')), q,
+        # On AMD, SGLang's time per layer is fitted to these runs, one number a chip.
+        b.add(('InferenceX', 'closed loop', m[0], chip, engine, not chip.startswith('mi') or engine == 'sglang'), q,
               itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']))
     for x in table(b.folder, 'aic_e2e_serving_public.csv'):
         m = b.model(x['model'])
@@ -160,8 +166,8 @@ def closed(b):
         q = dict(model=m[1], accelerator=x['gpu'], engine=x['backend'], input_tokens=share * int(x['isl']),
                  output_tokens=share * int(x['osl']), concurrency=c, requests=10 * c, tensor_parallel=shape[0],
                  data_parallel=shape[1])
+        q.update(input_cv=.0642 if dump else 0, output_cv=.0642 if dump else 0)
         if dump:
-            q.update(input_cv=.0642, output_cv=.0642)
             if waiting_iterations(x, q):
                 q['held_iterations'] = waiting_iterations(x, q)
         if whole(x['moe_ep']) > 1:
@@ -280,6 +286,31 @@ def arrivals(b):
                   e2e=milliseconds(x['e2e_mean_ms']))
 
 
+def mlperf(b):
+    """Lengths of prompts are not in a result. OpenOrca's and CNN/DailyMail's are means of samples of their token counts in
+    openshift-psap/performance-dashboard, mlperf-data/summaries. Server and Interactive are asked at the number of requests
+    that were in service, by Little's law."""
+    seen = set()
+    for x in table(b.folder, 'mlperf_v6_0_llm_public.csv'):
+        chip = next((c for name, c in ACCELERATORS if x['accelerator'].startswith(name)), None)
+        big, n = x['model'].startswith('llama2-70b'), whole(x['nodes']) * whole(x['accelerators_per_node'])
+        rate, key = float(x['samples_per_s']) / n, (x['platform'], big, x['scenario'], x['samples_per_s'])
+        if not chip or key in seen:  # one run is submitted for both accuracies
+            continue
+        seen.add(key)
+        m = b.model('llama_3_1_70b' if big else 'llama-3.1-8b')
+        q = dict(model=m[1], accelerator=chip, engine='trtllm' if 'TensorRT' in x['software'] else 'vllm',
+                 weight_format=x['weight_dtypes'], kv_format='fp8', tensor_parallel=1, input_tokens=220 if big else 778,
+                 output_tokens=float(x['tokens_per_s']) / float(x['samples_per_s']),
+                 input_cv=.8 if big else .55, output_cv=.8 if big else 0)
+        group = ('MLPerf Inference 6.0', 'MLPerf ' + x['scenario'], m[0], chip, q['engine'], False)
+        if x['scenario'] == 'Offline':
+            run = max(600 * rate, (24576 if big else 13368) / n)
+            b.add(group, dict(q, concurrency=round(run), requests=round(run)), rate=float(x['tokens_per_s']) / n)
+        else:
+            b.add(group, dict(q, concurrency=rate * float(x['latency_mean_ms']) * 1e-3), itl=milliseconds(x['tpot_mean_ms']))
+
+
 FIELDS = {'itl': ('itl_s', 'itl_interval_80_s', 'bound_time_s'), 'ttft': ('ttft_s', 'ttft_interval_80_s', 'bound_ttft_s'),
           'rate': ('output_tokens_per_s', None, None), 'e2e': ('e2e_s', None, 'bound_e2e_s')}
 
@@ -343,7 +374,7 @@ H100 PCIe: asked so, tokens/s are 12 % off instead of 59 %.
 def main():
     napkin, folder, source = sys.argv[1:4]
     b = board(napkin, folder)
-    for part in (closed, engine_runs, run_lengths, pools, throughput_tables, arrivals):
+    for part in (closed, engine_runs, run_lengths, pools, throughput_tables, arrivals, mlperf):
         part(b)
     found, unanswered = scores(b)
     page, rows, quicker = [], [], 0

@@ -97,6 +97,11 @@ bound=$("$napkin" serving --model llama_2_70b --accelerator mi355x --data_parall
   --input_tokens 294 --output_tokens 294 --concurrency 16384 --max_sequences 2048 --mode bound --json)
 awk -v x="$(number "$bound" output_tokens_per_s)" 'BEGIN { exit !(x > 100282) }' ||
   fail "8 MI355X serve at most $(number "$bound" output_tokens_per_s) tokens/s by the bound, and served 100,282"
+# MLPerf Inference 6.0, Offline: 49,580 tokens/s of Llama 3.1 8B in NVFP4 by TensorRT-LLM on 8 RTX PRO 6000 (HPE ProLiant
+# DL380A): 129 tokens for prompts of 778 (CNN/DailyMail). Matrix units apply NVFP4's scales.
+served=$("$napkin" serving --model llama_3_1_8b --accelerator rtx_pro_6000 --engine trtllm --weight_format fp4 --kv_format fp8 \
+  --input_tokens 778 --input_cv 0.4 --output_tokens 129 --concurrency 29000 --requests 29000 --json)
+near '8B in NVFP4 on RTX PRO 6000' "$(number "$served" output_tokens_per_s)" 6198 600
 formats() { "$napkin" step "$@" --batch 1 --context 1000 --json; }
 has 'fp4 on mi355x' "$(formats --model llama_3_70b --accelerator mi355x --weight_format fp4)" \
   '"layers":{"weights":"fp4 in groups of 32","activations":"fp4"'

@@ -39,15 +39,16 @@ TEST_CASE("intervals of services hold 72 to 90 % of what was left out, by engine
     CHECK(width >= r.number("holds_72"));
     // vLLM with its accelerator left out, its models seen, is more accurate than with its models
     // left out, by which it is set.
-    // On AMD, SGLang's time per layer is fitted to these rows; MI300X outside needs more.
-    const bool wide =
-        (engine == "vllm" && left_out == "gpu") || (kind == "elsewhere" && quantity == "token");
+    // On AMD, SGLang's time per layer is fitted to these rows; MI300X outside needs more. Parts of
+    // SGLang's TTFT are chosen by hand with these rows in view; other protocols set its width.
+    const bool wide = (engine == "vllm" && left_out == "gpu") ||
+                      (kind == "elsewhere" && quantity == "token") ||
+                      (engine == "sglang" && quantity == "first");
     CHECK((wide || width <= r.number("holds_90")));
     CHECK(r.number("services") >= 3);
     ++kinds[kind];
   }
-  CHECK(kinds ==
-        std::map<std::string, int>{{"elsewhere", 2}, {"fitted", 12}, {"pools", 2}, {"widened", 2}});
+  CHECK(kinds == std::map<std::string, int>{{"elsewhere", 2}, {"fitted", 12}, {"pools", 2}});
 }
 
 }  // namespace property_service_coverage_recorded

@@ -260,7 +260,7 @@ TEST_CASE("engines: time per output token of services", "[engines][shared]") {
        {{"DeepSeek-R1 b200_sxm", 0.17},
         {"DeepSeek-R1 h200_sxm", 0.14},
         {"Qwen3-235B-A22B h200_sxm", 0.14},
-        {"Qwen3.5-397B-A17B b200_sxm", 0.15},
+        {"Qwen3.5-397B-A17B b200_sxm", 0.09},
         {"Qwen3.5-397B-A17B h200_sxm", 0.14}}},
       {pm::engine::trtllm,
        {{"DeepSeek-R1 b200_sxm", 0.13},
@@ -268,7 +268,7 @@ TEST_CASE("engines: time per output token of services", "[engines][shared]") {
         {"Llama-3.1-70B h200_sxm", 0.095},
         {"Qwen3-235B-A22B h100_sxm", 0.13},
         {"gpt-oss-120b b200_sxm", 0.15},
-        {"gpt-oss-120b h200_sxm", 0.21}}}};
+        {"gpt-oss-120b h200_sxm", 0.13}}}};
   for (const auto& [by, expected] : limits) {
     check_errors<published::vllm_model>(by, published::engine_rows(folder, by), expected);
   }

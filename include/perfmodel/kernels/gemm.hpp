@@ -62,9 +62,10 @@ constexpr gemm_path<T> gemm_path_of(const basic_accelerator<T>& a, const basic_g
   const bool low_precision = bits_of(format) < 16.0;
   const bool block_scaled = g.weights.group.has_value();
   const bool finds_scale = format == number_format::fp8 && !block_scaled;
-  const bool scales_in_hardware =
-      format == number_format::fp8 && facts_of(a.architecture).scales_blocks;
   const bool large_instructions = lower(instruction_rows_of(a)) >= 64.0;
+  const bool is_scaled_by_mma = format == number_format::fp4 && !large_instructions;
+  const bool scales_in_hardware =
+      is_scaled_by_mma || (format == number_format::fp8 && facts_of(a.architecture).scales_blocks);
   T share = machine.matrix_share;
   if (low_precision && block_scaled && !scales_in_hardware) {
     share = share * (large_instructions ? engine.block_scale_share : engine.mma_block_scale_share);

@@ -33,6 +33,10 @@ inline constexpr machine_profile
     machine_row({0.30,   0.0,    0.0,   2.0,      0.24}));
 // clang-format on
 
+/// matrix_share of MI325X: its best bf16 GEMM, 785 of 1307.4 TFLOP/s (stas00/ml-engineering, mamf).
+/// It has MI300X's die with 1000 W instead of 750 W, and the power limit decides the clock.
+inline constexpr double matrix_share_of_mi325x = 785.0 / 1307.4;
+
 /// Share of the matrix rate that AITER's GEMMs with fp8 block scales reach. It belongs to the chip
 /// and not to an engine, since all engines call these kernels. Standard errors 0.007 and 0.005.
 /// Test: a large GEMM on either chip takes its FLOP at that rate.

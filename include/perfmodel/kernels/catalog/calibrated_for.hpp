@@ -12,6 +12,7 @@ namespace perfmodel::inline v0_3 {
 /// engine::vllm).
 /// Profiles are those fitted to the accelerator, else transferred ones with a larger log_sigma.
 /// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's.
+/// TensorRT-LLM's dequantised experts are Marlin's, without the overlap that vLLM's services show.
 /// Errors: inconsistent for a kind of machine without measurements: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
 constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
@@ -37,6 +38,8 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.expert_parallel_moe_kernels = *libraries.expert_parallel;
   if (libraries.untuned != nullptr) c.untuned_moe_kernels = *libraries.untuned;
   if (libraries.four_bit != nullptr) c.four_bit_moe_kernels = *libraries.four_bit;
+  if (e == engine::trtllm && facts_of(a.architecture).kind == machine_kind::gpu_nvidia)
+    c.dequantised_moe_kernels = catalog::marlin_experts;
   if (catalog::is_measured_amd(a)) {
     c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
     catalog::set_engine_on_amd(c.engine, a, e);

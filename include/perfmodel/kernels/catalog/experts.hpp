@@ -106,7 +106,9 @@ inline constexpr moe_kernels dequantised_experts =
 // vLLM 0.24's 4-bit experts with 16-bit operands by library, fitted to skewed rows of H100 and H200
 // in ai-dynamo/aiconfigurator 095f58a5: Marlin (54 rows of int4 and MXFP4; 19 % off in sample, 26
 // and 30 % with a chip left out) and Triton's MXFP4 (21 rows of gpt-oss; 20, 26 and 28 %). With
-// dequantised_experts they are 26 and 85 % off. Services keep dequantised_experts.
+// dequantised_experts they are 26 and 85 % off. Services of TensorRT-LLM take Marlin's, chosen
+// among the three by 95 loads of gpt-oss-120b on H200, which fitted none: 10 % off in ITL (25 % in
+// TTFT), 15 % with Triton's, 19 % with dequantised_experts. Other engines' services keep those.
 // clang-format off
 inline constexpr moe_kernels
     marlin_experts = moe_row("marlin_experts",             {67.6, 0.867, 0.303, 3.38}, 2.0, {16.0, 128.0}, true),

@@ -296,6 +296,9 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
         (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / joule_per_flop(a) - 1.0;
     p.value.power_slowdown = slower > 0.0 ? slower : 0.0;
   }
+  if (is_same_machine(a, mi325x) || is_copy_of(a, mi325x)) {
+    p.value.matrix_share = matrix_share_of_mi325x;
+  }
   p.name = a.name;
   p.log_sigma = (std::max)(p.log_sigma, transfer_log_sigma(a, donor));
   p.from = &sources::transferred_gemm;
