@@ -359,7 +359,7 @@ class predicted_step {
   engine_formats formats_;
   operator_times<T, Policy> operators_;
   collective_memo<T, Cost> links_;
-  memo<basic_iteration<T>, duration<T>, 1> last_{};
+  memo<basic_iteration<T>, duration<T>, 4> last_{};
 };
 
 /// Prediction of one step with checked inputs.
