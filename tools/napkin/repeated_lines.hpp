@@ -37,7 +37,7 @@ class line_pattern {
   std::uint64_t hash_ = 0;
 };
 
-/// Results of lines whose pattern was seen before. Such a line is not parsed again, and its request
+/// Results of lines with a pattern of an earlier line. Such a line is not parsed again: its request
 /// is the earlier one with other numbers: names, texts, calibration and deployment remain.
 /// Test: tests/cli/batch_repeats.sh, equal to the results of lines by themselves byte for byte.
 class repeated_lines {
