@@ -169,6 +169,7 @@ struct repeated_lines::repeated {
   std::vector<const key*> keys{};  ///< key of each token; null: the id
 };
 
+repeated_lines::repeated_lines(const given_profile* profile) : profile_(profile) {}
 repeated_lines::~repeated_lines() = default;
 
 bool repeated_lines::put(repeated& known) const {

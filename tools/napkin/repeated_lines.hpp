@@ -42,7 +42,7 @@ class line_pattern {
 /// Test: tests/cli/batch_repeats.sh, equal to the results of lines by themselves byte for byte.
 class repeated_lines {
  public:
-  explicit repeated_lines(const given_profile* profile) : profile_(profile) {}
+  explicit repeated_lines(const given_profile* profile);
   ~repeated_lines();
   repeated_lines(const repeated_lines&) = delete;
   repeated_lines& operator=(const repeated_lines&) = delete;
