@@ -1,6 +1,6 @@
 // What callgrind counts: the same roofline over quantities and over raw doubles; services, and a
 // plan. usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
-//        bench_instructions closed | open | pools | drafts | bound | step | steps | passes | plan | no_service
+//        bench_instructions closed | open | pools | drafts | bound | step | steps | passes | plan | open_plan | no_service
 //            100 services, 10,000 prepared bounds, 100,000 prepared steps (steps: in blocks), 100 passes, one plan
 #include <algorithm>
 #include <array>
@@ -153,21 +153,22 @@ constexpr int answers = 100;
   return sum;
 }
 /// Plan on up to 64 devices. Returns the number of candidates evaluated.
-[[gnu::noinline]] double plan(const pm::calibrated& calibration) {
-  const pm::plan_request q{
+[[gnu::noinline]] double plan(const pm::calibrated& calibration, bool is_open) {
+  pm::plan_request q{
       .accelerators = {catalog::h100_sxm},
       .model = catalog::llama_3_70b,
       .gpus = 64,
       .load = {.input_tokens = 2048.0, .output_tokens = 512.0, .arrivals = pm::closed_loop{512.0}},
       .engines = {pm::engine::vllm}};
+  if (is_open) q.load.arrivals = pm::open_loop{.rate = 20.0 * pm::request / pm::second};
   return static_cast<double>(pm::plan(q, calibration).evaluated);
 }
 
 /// The result of a mode about services; none for another mode.
 std::optional<double> of_services(const char* mode) {
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
-  constexpr const char* modes[] = {"closed", "open",  "pools",  "drafts", "bound",
-                                   "step",   "steps", "passes", "plan",   "no_service"};
+  constexpr const char* modes[] = {"closed", "open",   "pools", "drafts",    "bound",     "step",
+                                   "steps",  "passes", "plan",  "open_plan", "no_service"};
   if (!std::any_of(std::begin(modes), std::end(modes), is)) return {};
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
@@ -184,7 +185,7 @@ std::optional<double> of_services(const char* mode) {
   l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
   if (is("open")) return serve(d, l, calibration);
   if (is("passes")) return pass(d, calibration);
-  return is("plan") ? plan(calibration) : 0.0;
+  return is("plan") || is("open_plan") ? plan(calibration, is("open_plan")) : 0.0;
 }
 
 }  // namespace
@@ -221,7 +222,7 @@ int main(int argc, char** argv) {
     std::fputs(
         "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
         "empty | closed | open | pools | drafts | bound | step | steps | passes | plan | "
-        "no_service\n",
+        "open_plan | no_service\n",
         stderr);
     return 2;
   }

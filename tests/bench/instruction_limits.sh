@@ -58,11 +58,12 @@ closed|100|64000|a service in a closed loop of 64
 open|100|298200|a service in an open loop of 4 requests a second
 drafts|100|65900|a service with 3 draft tokens
 pools|100|82300|a service of a prefill and a decode replica
-plan|3815|41100|a plan, each evaluated candidate
+plan|3815|40000|a plan, each evaluated candidate
+open_plan|2904|134800|a plan of an open loop, each evaluated candidate
 MODES
 
 if [[ -n $napkin ]]; then
-  lines=100
+  lines=500  # of one pattern, as in a sweep of requests
   requests() { # <query>
     awk -v n=$lines -v query="$1" 'BEGIN { for (i = 1; i <= n; ++i) {
       printf "{\"query\":\"%s\",\"id\":%d,\"accelerator\":\"h100_sxm\",", query, i
@@ -78,9 +79,9 @@ if [[ -n $napkin ]]; then
     all=$(count "$napkin" batch <"$scratch/requests")
     held "batch_$query" $(((all - start) / lines)) "$limit" "$words"
   done <<'QUERIES'
-gemm|101000|napkin batch: a calibrated GEMM
-step|179500|napkin batch: a calibrated step
-serving|349000|napkin batch: a calibrated service in a closed loop
+gemm|47500|napkin batch: a calibrated GEMM
+step|69600|napkin batch: a calibrated step
+serving|191000|napkin batch: a calibrated service in a closed loop
 QUERIES
 fi
 exit "$status"

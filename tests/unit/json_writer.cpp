@@ -57,6 +57,20 @@ TEST_CASE("write_json writes the bytes of dump()") {
   }
 }
 
+TEST_CASE("a text is written as it is where JSON has all its bytes, each at each place") {
+  for (std::size_t n = 1; n < 20; ++n) {
+    for (std::size_t at = 0; at < n; ++at) {
+      for (int byte = 0; byte < 256; ++byte) {
+        std::string text(n, byte % 2 == 0 ? '~' : ' ');
+        text[at] = static_cast<char>(byte);
+        const bool plain = byte >= ' ' && byte <= '~' && byte != '"' && byte != '\\';
+        REQUIRE(common::detail::is_plain(text) == plain);
+      }
+    }
+  }
+  CHECK(common::detail::is_plain(""));
+}
+
 TEST_CASE("an id keeps its digits, and other numbers are shortest") {
   json request;
   common::read_json(R"({"id":[1.50,{"x":2.0e3}],"m":0.1})", request);

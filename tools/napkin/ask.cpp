@@ -85,13 +85,10 @@ json catalogue_answer(const json& object) {
 /// Adds notes on targets of more than 10 s without a unit, which may be meant in milliseconds: "itl
 /// is 20 s".
 void note_long_targets(const json& object, json& out) {
-  constexpr std::string_view names[] = {"itl",    "tpot",   "itl_s",       "ttft",
-                                        "ttft_s", "tpot_s", "itl_limit_s", "ttft_limit_s"};
   if (!object.is_object()) return;
   for (const auto& [name, x] : object.items()) {
     if (x.is_number()) {
-      const bool known = std::find(std::begin(names), std::end(names), name) != std::end(names);
-      if (known && x.get<double>() > 10.0)
+      if (is_long_target(name, x.get<double>()))
         out["notes"].push_back(
             cat(name, " is ", perfmodel::to_string(x.get<double>() * perfmodel::second)));
     } else if (name == "targets" || name == "of") {
@@ -129,6 +126,12 @@ json id_of(const json& object) {
 }
 
 }  // namespace
+
+bool is_long_target(std::string_view name, double x) {
+  constexpr std::string_view names[] = {"itl",    "tpot",   "itl_s",       "ttft",
+                                        "ttft_s", "tpot_s", "itl_limit_s", "ttft_limit_s"};
+  return x > 10.0 && std::find(std::begin(names), std::end(names), name) != std::end(names);
+}
 
 json answer_line(std::string_view line, const ask_context& context) {
   json object;

@@ -29,4 +29,7 @@ struct ask_context {
 /// Safe to call from several threads at once.
 json answer_line(std::string_view line, const ask_context& context = {});
 
+/// Whether a key is a latency target and its value more than 10 s: perhaps meant in milliseconds.
+bool is_long_target(std::string_view name, double x);
+
 }  // namespace napkin

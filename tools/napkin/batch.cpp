@@ -7,6 +7,7 @@
 #include "ask.hpp"
 #include "audit.hpp"
 #include "output.hpp"
+#include "repeated_lines.hpp"
 
 namespace napkin {
 
@@ -80,12 +81,20 @@ bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile
   line_reader lines(in, out);
   bool all_answered = true;
   earlier_claims before;
+  repeated_lines repeated(profile);
   std::string line;
   for (std::size_t number = 1; lines.next(line) && out; ++number) {
+    const bool may_repeat = what == batch_of::requests && !lines.too_long();
+    if (const std::string_view known = may_repeat ? repeated.answer(line) : ""; !known.empty()) {
+      out << known << '\n';
+      continue;
+    }
     const json answer = lines.too_long() ? error_json(too_long(), nullptr, number)
                                          : answer_line(line, {profile, what, &before, number});
-    all_answered = all_answered && !answer.contains("error");
+    const bool is_error = answer.contains("error");
+    all_answered = all_answered && !is_error;
     out << write_json(answer) << '\n';
+    if (may_repeat && !is_error) repeated.remember(line);
   }
   out.flush();
   return all_answered;

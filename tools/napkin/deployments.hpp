@@ -206,6 +206,21 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in,
   if (in.asked().find("network_bytes_per_s") != nullptr) d.network = network_of(in, d);
   return d;
 }
+/// The deployment that `make` reads; that of an earlier request where it has the same. Images make
+/// it depend on the load.
+template <perfmodel::Scalar T, class Make>
+perfmodel::basic_deployment<T> shared_deployment(const inputs<T>& in, const Make& make) {
+  if constexpr (std::same_as<T, double>) {
+    shared_texts* const shared = in.all().texts();
+    const auto has_images = [&in](const char* name) {
+      return states(in, name) && in.plain(name) > 0.0;
+    };
+    if (shared == nullptr || has_images("images") || has_images("image_patches")) return make();
+    if (!shared->deployment) shared->deployment = make();
+    return *shared->deployment;
+  }
+  return make();
+}
 /// `data` is the number of data-parallel attention groups of a replica.
 template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
@@ -220,9 +235,12 @@ perfmodel::basic_deployment<T> deployment_of(inputs<T>& in, int data = 1) {
 /// Deployment of a step: with its engine, the engine's options, and the patches of its prefill.
 template <perfmodel::Scalar T>
 perfmodel::basic_deployment<T> step_deployment_of(inputs<T>& in) {
-  perfmodel::basic_deployment<T> d = deployment_of(in);
-  d.serving_engine = *perfmodel::find_engine(in.text("engine"));
-  read_engine_options(in, d);
+  perfmodel::basic_deployment<T> d = shared_deployment(in, [&in] {
+    perfmodel::basic_deployment<T> made = deployment_of(in);
+    made.serving_engine = *perfmodel::find_engine(in.text("engine"));
+    read_engine_options(in, made);
+    return made;
+  });
   if (!(in.plain("image_patches") > 0.0)) return d;
   const auto refuse = [&](const char* why) {
     throw perfmodel::error(perfmodel::error_code::inconsistent,
@@ -266,6 +284,12 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   if (!in.wants_texts()) return;
+  shared_texts* const shared = in.all().texts();
+  if (shared != nullptr && shared->formats) {
+    if (shared->network) out.facts["network_bytes_per_s"] = *shared->network;
+    out.facts["formats"] = *shared->formats;
+    return;
+  }
   if (in.asked().find("network_bytes_per_s") != nullptr) note_network(out, in);
   const perfmodel::engine_formats f = in.formats();
   const perfmodel::weight_storage& w = f.weights;
@@ -282,6 +306,10 @@ void note_formats(outcome<T>& out, const inputs<T>& in) {
   note("layers", w.linear, f.linear);
   if (routed) note("experts", w.experts, f.experts);
   note_cache_format(out, f);
+  if (shared == nullptr) return;
+  if (out.facts.contains("network_bytes_per_s")) shared->network = out.facts["network_bytes_per_s"];
+  const std::string text = write_json(out.facts["formats"]);
+  shared->formats = json::binary({text.begin(), text.end()});
 }
 
 /// Closed-loop or open-loop arrivals; a closed loop of 0 requests where the request has neither.

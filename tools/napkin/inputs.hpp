@@ -84,8 +84,9 @@ class inputs {
   }
 
   perfmodel::number_format format(std::string_view key) const {
+    const std::string_view name = request_.text(key);
     for (const auto f : perfmodel::all_formats) {
-      if (request_.text(key) == perfmodel::name_of(f)) return f;
+      if (name == perfmodel::name_of(f)) return f;
     }
     return perfmodel::bf16;
   }

@@ -31,14 +31,33 @@ std::string sentence(const perfmodel::feasibility& f) {
          (is_usable_memory(f.reason) ? " usable" : " available");
 }
 
+namespace {
+
+/// note_of, from the texts of an earlier result with the same profiles.
+profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel::evidence& e) {
+  const auto is_of = [&e](const shared_texts::profile& p) {
+    return std::equal(
+        p.of.begin(), p.of.end(), e.begin(), e.end(),
+        [](const auto& x, const auto& n) { return x.first == n.from && x.second == n.donor; });
+  };
+  const auto known = std::find_if(shared.profiles.begin(), shared.profiles.end(), is_of);
+  if (known != shared.profiles.end()) return known->note;
+  shared_texts::profile made{.note = note_of(c, e)};
+  for (const perfmodel::profile_note& n : e) made.of.emplace_back(n.from, n.donor);
+  return shared.profiles.emplace_back(std::move(made)).note;
+}
+
+}  // namespace
+
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
-                      profile_part part, bool with_texts) {
+                      profile_part part, bool with_texts, shared_texts* shared) {
   calibration c = of_machine;
   c.kinds.kind_of_all_reduces = answer.sums;
   if (answer.dequantises) c.kinds.kind_of_gemms = perfmodel::gemm_kind::dequantised;
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
-  if (with_texts) note.profile = note_of(c, stands_on);
+  if (with_texts)
+    note.profile = shared == nullptr ? note_of(c, stands_on) : note_in(*shared, c, stands_on);
   const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
     for (const auto& b : bound.results) {
       if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};

@@ -5,6 +5,8 @@
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/explain/traced.hpp>
 #include <perfmodel/laws/metrics.hpp>
+#include <perfmodel/serving/load.hpp>
+#include <perfmodel/step/deployment.hpp>
 #include <string>
 #include <vector>
 
@@ -80,6 +82,7 @@ struct outcome {
 
   template <class U>
   void add(const char* key, const char* label, const perfmodel::bu::quantity<U, T>& q) {
+    if (results.empty()) results.reserve(24);
     constexpr auto unit = perfmodel::exponents_of<perfmodel::bu::quantity<U, T>>();
     results.push_back({key, label, named_result(key, q.value(), unit), unit});
   }
@@ -105,11 +108,24 @@ struct outcome {
   }
 };
 
+/// Texts and the deployment that requests share which differ in the numbers of their load.
+struct shared_texts {
+  std::optional<json> network{}, formats{};  ///< facts of these keys; null: none
+  std::optional<perfmodel::deployment> deployment{};
+  std::optional<perfmodel::service_load>
+      load{};  ///< load of one request, for its bound and its prediction
+  struct profile {
+    std::vector<std::pair<const perfmodel::source*, const perfmodel::accelerator*>> of{};
+    profile_note note{};
+  };
+  std::vector<profile> profiles{};
+};
+
 /// Adds bound, profile and intervals to a calibrated result; `bound` is the same query's bound. The
 /// intervals belong to time_s, or in a service to itl_s and ttft_s. Without `with_texts` the texts
-/// of the profile are left out.
+/// of the profile are left out; they are taken from `shared` where it has them.
 void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
-                      profile_part part, bool with_texts = true);
+                      profile_part part, bool with_texts = true, shared_texts* shared = nullptr);
 
 /// Relation of a measurement to a law's result.
 enum class comparison_kind {

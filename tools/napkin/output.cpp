@@ -74,25 +74,145 @@ std::string share_text(double share) {
   return pm::detail::significant(100.0 * share, 3) + " %";
 }
 
-void note_json(json& out, const calibrated_note& note) {
-  for (const auto& b : note.bounds) out[b.key] = number_json(b.key, b.value);
-  const auto interval = [&out](const char* key, const pm::time_range& r) {
-    out[key] = {number_json(key, r.low.value()), number_json(key, r.high.value())};
+namespace {
+
+/// Position of a key's bit in a table of 1024 bits.
+std::size_t bit_of(std::string_view key) {
+  const auto letter = [&key](std::size_t i) {
+    return static_cast<std::size_t>(static_cast<unsigned char>(key[i]));
+  };
+  const std::size_t n = key.size();
+  return n == 0 ? 0 : (n * 37 + letter(0) * 5 + letter(n / 2) * 59 + letter(n - 1) * 11) % 1024;
+}
+
+/// Adds members to an object without a search for those that are new.
+class json_members {
+ public:
+  explicit json_members(json& to) : to_(to.get_ref<json::object_t&>()) {
+    for (const auto& [key, x] : to_) seen_[bit_of(key)] = true;
+  }
+  void reserve(std::size_t n) { to_.reserve(n); }
+  void put(std::string_view key, json value) {
+    const std::size_t bit = bit_of(key);
+    if (seen_[bit]) {
+      to_[std::string(key)] = std::move(value);
+    } else {
+      seen_[bit] = true;
+      to_.emplace_back(std::string(key), std::move(value));
+    }
+  }
+  template <class Fill>
+  void put_object(std::string_view key, const Fill& fill) {
+    json inner = json::object();
+    json_members members(inner);
+    fill(members);
+    put(key, std::move(inner));
+  }
+
+ private:
+  json::object_t& to_;
+  std::bitset<1024> seen_{};
+};
+
+/// Writes the members of an object as text. An object with a key twice is given up.
+class text_members {
+ public:
+  explicit text_members(std::string& to) : to_(to) {
+    to_ += '{';
+    keys_.reserve(64);
+  }
+  void put(std::string_view key, std::string_view value) {
+    begin(key);
+    common::detail::append_text(to_, value);
+  }
+  void put(std::string_view key, const std::string& value) { put(key, std::string_view(value)); }
+  void put(std::string_view key, const char* value) { put(key, std::string_view(value)); }
+  template <class Truth>
+    requires std::same_as<Truth, bool>
+  void put(std::string_view key, Truth value) {
+    begin(key);
+    to_ += value ? "true" : "false";
+  }
+  void put(std::string_view key, const json& value) {
+    begin(key);
+    if (value.is_binary()) {  // the text of a value
+      to_.append(value.get_binary().begin(), value.get_binary().end());
+    } else {
+      is_whole_ = common::detail::append_json(to_, value) && is_whole_;
+    }
+  }
+  template <class Fill>
+  void put_object(std::string_view key, const Fill& fill) {
+    begin(key);
+    text_members members(to_);
+    fill(members);
+    is_whole_ = members.end() && is_whole_;
+  }
+  /// Ends the object. False where its text cannot be used.
+  bool end() {
+    to_ += '}';
+    return is_whole_;
+  }
+
+ private:
+  void begin(std::string_view key) {
+    const std::size_t bit = bit_of(key);
+    if (seen_[bit])
+      is_whole_ = is_whole_ && std::find(keys_.begin(), keys_.end(), key) == keys_.end();
+    seen_[bit] = true;
+    keys_.push_back(key);
+    if (keys_.size() > 1) to_ += ',';
+    common::detail::append_text(to_, key);
+    to_ += ':';
+  }
+
+  std::string& to_;
+  std::vector<std::string_view> keys_{};  ///< the keys outlive this writer
+  std::bitset<1024> seen_{};
+  bool is_whole_ = true;
+};
+
+/// Puts the name, basis and source of a profile, and the parts transferred from other GPUs.
+template <class Members>
+void put_profile(Members& out, const profile_note& p) {
+  out.put("name", p.name);
+  out.put("basis", pm::name_of(p.basis));
+  out.put("source", p.source);
+  out.put_object("transferred_from", [&](auto& from) {
+    for (const profile_transfer& t : p.transfers) from.put(t.part, t.source_gpu);
+  });
+}
+
+/// Puts bounds, intervals and profile; null times where `none` is feasible.
+template <class Members>
+void put_note(Members& out, const calibrated_note& note, bool none) {
+  const auto number = [none](std::string_view key, double x) {
+    json value = number_json(key, x);
+    return none ? json() : value;
+  };
+  for (const auto& b : note.bounds) out.put(b.key, number(b.key, b.value));
+  const auto interval = [&](const char* key, const pm::time_range& r) {
+    json range = {number_json(key, r.low.value()), number_json(key, r.high.value())};
+    out.put(key, none ? json() : std::move(range));
   };
   interval("interval_80_s", note.range);
   if (note.first_token) {
     interval("ttft_interval_80_s", *note.first_token);
     interval("itl_interval_80_s", note.range);
   }
-  out["profile"] = profile_json(note.profile);
+  out.put_object("profile", [&](auto& profile) { put_profile(profile, note.profile); });
+}
+
+}  // namespace
+
+void note_json(json& out, const calibrated_note& note) {
+  json_members all(out);
+  put_note(all, note, false);
 }
 json profile_json(const profile_note& p) {
-  json from = json::object(), out = json::object();
-  for (const profile_transfer& t : p.transfers) from[t.part] = t.source_gpu;
-  out["name"] = p.name;
-  out["basis"] = pm::name_of(p.basis);
-  out["source"] = p.source;
-  out["transferred_from"] = std::move(from);
+  json out = json::object();
+  json_members all(out);
+  put_profile(all, p);
   return out;
 }
 
@@ -112,57 +232,44 @@ static std::vector<std::string> not_read_of(const json& request) {
 
 namespace {
 
-/// Adds members to an object without a search for those that are new.
-class json_members {
- public:
-  explicit json_members(json& to) : to_(to.get_ref<json::object_t&>()) { to_.reserve(48); }
-  void put(std::string_view key, json value) {
-    const std::size_t bit = std::hash<std::string_view>()(key) % seen_.size();
-    if (seen_[bit]) {
-      to_[std::string(key)] = std::move(value);
-    } else {
-      seen_[bit] = true;
-      to_.emplace_back(std::string(key), std::move(value));
-    }
+/// Puts all members of a result.
+template <class Members>
+void put_outcome(Members& all, const outcome<>& answer, const json& request) {
+  if (const auto id = request.find("id"); id != request.end()) all.put("id", *id);
+  for (const auto& r : answer.results) all.put(r.key, value_json(answer, r));
+  for (const auto& [key, fact] : answer.facts.get_ref<const json::object_t&>()) all.put(key, fact);
+  if (const auto not_read = not_read_of(request); !not_read.empty())
+    all.put("not_read", json(not_read));
+  all.put("mode", answer.calibrated ? "calibrated" : "bound");
+  const bool none = answer.has_feasibility && !answer.feasible;
+  if (answer.calibrated) put_note(all, *answer.calibrated, none);
+  if (answer.is_time) {
+    all.put("limiter", pm::name_of(answer.limiter));
+    all.put_object("terms", [&](auto& terms) {
+      for (const auto& t : answer.terms)
+        terms.put(t.name, none ? json() : number_json(t.name, t.time.value()));
+    });
   }
-
- private:
-  json::object_t& to_;
-  std::bitset<1024> seen_{};
-};
+  if (answer.has_feasibility) {
+    all.put("feasible", answer.feasible);
+    all.put("reason", answer.reason);
+  }
+}
 
 }  // namespace
 
 json outcome_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   json_members all(out);
-  if (const auto id = request.find("id"); id != request.end()) all.put("id", *id);
-  for (const auto& r : answer.results) all.put(r.key, value_json(answer, r));
-  for (const auto& [key, fact] : answer.facts.get_ref<const json::object_t&>()) all.put(key, fact);
-  if (const auto not_read = not_read_of(request); !not_read.empty()) out["not_read"] = not_read;
-  out["mode"] = answer.calibrated ? "calibrated" : "bound";
-  const bool none = answer.has_feasibility && !answer.feasible;
-  if (answer.calibrated) {
-    note_json(out, *answer.calibrated);
-    if (none) {
-      for (const auto& b : answer.calibrated->bounds) out[b.key] = nullptr;
-      for (const char* key : {"interval_80_s", "ttft_interval_80_s", "itl_interval_80_s"}) {
-        if (out.contains(key)) out[key] = nullptr;
-      }
-    }
-  }
-  if (answer.is_time) {
-    out["limiter"] = pm::name_of(answer.limiter);
-    json terms = json::object();
-    for (const auto& t : answer.terms)
-      terms[t.name] = none ? json() : number_json(t.name, t.time.value());
-    out["terms"] = std::move(terms);
-  }
-  if (answer.has_feasibility) {
-    out["feasible"] = answer.feasible;
-    out["reason"] = answer.reason;
-  }
+  all.reserve(48);
+  put_outcome(all, answer, request);
   return out;
+}
+
+bool append_outcome(std::string& out, const outcome<>& answer, const json& request) {
+  text_members all(out);
+  put_outcome(all, answer, request);
+  return all.end();
 }
 
 std::string message_of(const pm::error& e) {

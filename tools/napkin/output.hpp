@@ -11,6 +11,9 @@ namespace napkin {
 /// id (where the request has one), the results, mode, and for a time limiter, terms, feasible and
 /// reason. Throws out_of_range where a result is not finite.
 json outcome_json(const outcome<>& answer, const json& request);
+/// Appends the text of outcome_json, with binary facts as they are. False where two members have
+/// the same key.
+bool append_outcome(std::string& out, const outcome<>& answer, const json& request);
 /// Adds the bounds, interval_80_s and profile of a calibrated result.
 void note_json(json& out, const calibrated_note& note);
 json profile_json(const profile_note& p);

@@ -44,6 +44,11 @@ perfmodel::basic_calibrated<T> calibration_over(const calibration& c, const T& w
                                                 Inputs&& over) {
   using perfmodel::profile_part;
   const perfmodel::calibrated& from = c.calibration;
+  if constexpr (std::same_as<T, double>) {
+    perfmodel::calibrated s = from;
+    s.conditions = perfmodel::replay_conditions(weight_copies);
+    return s;
+  }
   const auto source_of = [&from](profile_part p) { return from.note(p).from; };
   perfmodel::basic_calibrated<T> s = perfmodel::lift<T>(from);
   s.machine = over(from.machine, "profile", source_of(profile_part::gemms));

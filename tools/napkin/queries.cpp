@@ -274,10 +274,10 @@ outcome<> similar_requests::operator()(const json& object) const {
 
 namespace {
 
-outcome<> closed_form_of(const request& r, const json& object, std::optional<mode> wanted) {
+outcome<> closed_form_of(const request& r, const json& object, std::optional<mode> wanted,
+                         const std::optional<calibration>& c) {
   const query& asked = r.asked();
   const given_profile* profile = r.profile();
-  const std::optional<calibration> c = calibration_of_request(asked, r, wanted);
   outcome<> answer = asked.answer(r, c ? &*c : nullptr);
   if (!c && !wanted && asked.part != profile_part::none) {
     answer.hint = prediction_hint(r.accelerator(), asked.part);
@@ -285,8 +285,11 @@ outcome<> closed_form_of(const request& r, const json& object, std::optional<mod
   if (asked.part != profile_part::none && asked.find("measured_s") != nullptr)
     add_assumptions(answer, asked, object, profile);
   if (asked.part == profile_part::none) add_law_assumptions(answer, asked, object);
-  add_remedies(answer, asked, object, profile);
+  if (r.texts() == nullptr) add_remedies(answer, asked, object, profile);
   return answer;
+}
+outcome<> closed_form_of(const request& r, const json& object, std::optional<mode> wanted) {
+  return closed_form_of(r, object, wanted, calibration_of_request(r.asked(), r, wanted));
 }
 
 }  // namespace
@@ -299,7 +302,12 @@ outcome<> evaluate_closed_form(const query& asked, const json& object,
 outcome<> evaluate(const query& asked, const json& object, const given_profile* profile) {
   const std::optional<mode> wanted = mode_in(object);
   const request r(asked, object, profile);
-  outcome<> answer = closed_form_of(r, object, wanted);
+  return evaluate(r, object, wanted, calibration_of_request(asked, r, wanted));
+}
+outcome<> evaluate(const request& r, const json& object, std::optional<mode> wanted,
+                   const std::optional<calibration>& c) {
+  const query& asked = r.asked();
+  outcome<> answer = closed_form_of(r, object, wanted, c);
   if (asked.name != std::string_view("serving")) return answer;
   simulate_instead(answer, r, object);
   // Latencies near saturation by the method that the service has at that rate.
@@ -307,7 +315,7 @@ outcome<> evaluate(const query& asked, const json& object, const given_profile* 
   if (near == answer.facts.end() || r.text("method") == "closed_form") return answer;
   json there = object;
   there["requests_per_s"] = (*near)["requests_per_s"];
-  const request below(asked, there, profile);
+  const request below(asked, there, r.profile());
   outcome<> at = closed_form_of(below, there, wanted);
   simulate_instead(at, below, there);
   if (!at.feasible || !at.facts.contains("method") || at.facts["method"] != "simulation")

@@ -64,8 +64,11 @@ struct serving {
   static outcome<T> of_replicas(inputs<T>& in, const Mode& mode) {
     using pm::scalar_min;
     const replica_count n = replicas_of(in);
-    pm::basic_deployment<T> d = deployment_of(in, n.groups);
-    reserve_memory(in, d);
+    const pm::basic_deployment<T> d = shared_deployment(in, [&] {
+      pm::basic_deployment<T> made = deployment_of(in, n.groups);
+      reserve_memory(in, made);
+      return made;
+    });
     const auto drafts = speculation_of(in, d);
     const pm::basic_service_load<T> l = service_load_of(in);
     T replicas = T(n.replicas);

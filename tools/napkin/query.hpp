@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <cstring>
 #include <optional>
 #include <perfmodel/explain/derivation.hpp>
 #include <perfmodel/kernels/catalog/transfer.hpp>
@@ -47,7 +48,7 @@ struct query {
     for (std::size_t i = slot_of(key_name);; i = (i + 1) % slots) {
       const std::uint8_t at = by_name_[i];
       if (at == 0) return nullptr;
-      if (names_[at - 1] == key_name) return &keys[at - 1];
+      if (are_equal(names_[at - 1], key_name)) return &keys[at - 1];
     }
   }
   /// The key of a name or of one of its other spellings; null where there is none.
@@ -58,6 +59,23 @@ struct query {
   void index_keys();
 
  private:
+  /// Eight bytes at a time: names are too short for a call to pay.
+  static bool are_equal(std::string_view a, std::string_view b) {
+    constexpr std::size_t word = 8;
+    if (a.size() != b.size()) return false;
+    const auto differ = [&](std::size_t at) {
+      std::uint64_t x = 0, y = 0;
+      std::memcpy(&x, a.data() + at, word);
+      std::memcpy(&y, b.data() + at, word);
+      return x != y;
+    };
+    if (a.size() < word) return a == b;
+    for (std::size_t i = 0; i + word < a.size(); i += word) {
+      if (differ(i)) return false;
+    }
+    return !differ(a.size() - word);
+  }
+
   static constexpr std::size_t slots = 512;
   /// Hash of a name: its length and three of its characters.
   static constexpr std::size_t slot_of(std::string_view name) {
@@ -153,7 +171,7 @@ query declare() {
     if constexpr (Q::part != profile_part::none) {
       if (c != nullptr) {
         answer = Q::run(in, calibration_over(*c, in));
-        note_calibration(answer, bound, *c, Q::part, !r.scalars_only());
+        note_calibration(answer, bound, *c, Q::part, !r.scalars_only(), r.texts());
       }
     }
     if constexpr (measurable<Q>) {
@@ -206,6 +224,9 @@ const query& find_query(std::string_view name);
 /// query's keys, and may have query, id and mode. `profile` replaces the shipped one where it
 /// belongs to the request's accelerator.
 outcome<> evaluate(const query& asked, const json& object, const given_profile* profile = nullptr);
+/// Evaluates a request that is checked already, with its calibration.
+outcome<> evaluate(const request& r, const json& object, std::optional<mode> wanted,
+                   const std::optional<calibration>& c);
 /// The result without a simulation, which a derivation explains.
 outcome<> evaluate_closed_form(const query& asked, const json& object,
                                const given_profile* profile = nullptr);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <optional>
 
 #include "engine_settings.hpp"
@@ -392,6 +393,10 @@ request::request(const query& asked, const json& object, const given_profile* pr
   } else if (member(object, "set") != nullptr) {
     missing_key(asked, "accelerator", "set changes its facts");
   }
+}
+
+void request::share_texts() {
+  texts_ = std::make_shared<shared_texts>();
 }
 
 void request::take_workload() {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -12,6 +13,7 @@ namespace napkin {
 
 struct query;
 struct given_profile;
+struct shared_texts;
 
 /// Whether a query has prices: only plan.
 bool has_prices(const query& asked);
@@ -57,6 +59,11 @@ class request {
   /// Whether only the scalar results are wanted, without the texts that explain them.
   bool scalars_only() const { return scalars_only_; }
   void want_scalars_only() { scalars_only_ = true; }
+  /// Texts that results of this request with other numbers share; null where none are shared. Their
+  /// results are written as JSON only.
+  shared_texts* texts() const { return texts_.get(); }
+  /// Shares texts from here on. Call it again where a number changes them.
+  void share_texts();
 
  private:
   /// Lengths of a published workload, where the request states none.
@@ -65,6 +72,7 @@ class request {
   const given_profile* profile_ = nullptr;
   std::vector<value> values_;
   bool scalars_only_ = false;
+  std::shared_ptr<shared_texts> texts_{};
   std::vector<found_accelerator> accelerators_{};
   std::vector<found_accelerator> prefill_accelerators_{};
 };

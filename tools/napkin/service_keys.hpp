@@ -1,6 +1,7 @@
 // Keys of a service in addition to its deployment and load: speculation, pools, targets.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <perfmodel/serving.hpp>
 #include <perfmodel/units/text.hpp>
@@ -111,8 +112,9 @@ perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefi
 /// Whether a request has pools. Throws inconsistent where it also has one deployment.
 template <perfmodel::Scalar T>
 bool has_pools(const inputs<T>& in) {
-  bool pools = in.given("kv_link_bytes_per_s");
-  for (const key& k : pool_keys()) pools = pools || in.given(k.name);
+  static const std::vector<key> keys = pool_keys();
+  const bool pools =
+      std::any_of(keys.begin(), keys.end(), [&in](const key& k) { return in.given(k.name); });
   if (!pools) return false;
   if (detail::any_given(in, {"tensor_parallel", "pipeline_parallel", "expert_parallel",
                              "redundant_experts", "data_parallel", "replicas"})) {
@@ -233,11 +235,17 @@ replica_count replicas_of(const inputs<T>& in) {
 /// The load of a service. Throws missing_key where the request has no arrivals.
 template <perfmodel::Scalar T>
 perfmodel::basic_service_load<T> service_load_of(inputs<T>& in) {
+  if constexpr (std::same_as<T, double>) {
+    if (in.all().texts() != nullptr && in.all().texts()->load) return *in.all().texts()->load;
+  }
   if (!in.has("concurrency") && !in.has("requests_per_s"))
     in.missing("concurrency", "or requests_per_s");
   perfmodel::basic_service_load<T> l = load_of(in);
   l.stream_interval = in.number("stream_interval");
   l.batching_wait_iterations = in.number("held_iterations");
+  if constexpr (std::same_as<T, double>) {
+    if (in.all().texts() != nullptr) in.all().texts()->load = l;
+  }
   return l;
 }
 

@@ -4,7 +4,6 @@
 #include <condition_variable>
 #include <exception>
 #include <mutex>
-#include <optional>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -21,7 +20,8 @@ inline unsigned thread_count(int requested) {
 
 namespace detail {
 
-/// Threads that evaluate ahead of the collection, a few candidates each.
+/// Threads that evaluate ahead of the collection. They take pieces of a few candidates, and wake a
+/// thread only where it waits for their work.
 template <class Evaluate>
 class evaluation_pool {
  public:
@@ -29,7 +29,10 @@ class evaluation_pool {
 
   /// Without a thread, or if none can be started, the caller evaluates.
   evaluation_pool(std::size_t count, unsigned threads, const Evaluate& evaluate)
-      : evaluate_(evaluate), slots_(count), ahead_(8 * static_cast<std::size_t>(threads)) {
+      : evaluate_(evaluate),
+        count_(count),
+        pieces_((count + piece - 1) / piece),
+        ahead_(2 * static_cast<std::size_t>(threads)) {
     if (threads > 1) members_.reserve(threads);
     try {
       while (threads > 1 && members_.size() < threads) {
@@ -41,9 +44,9 @@ class evaluation_pool {
   ~evaluation_pool() {
     {
       const std::lock_guard lock(mutex_);
-      next_ = slots_.size();
-      changed_.notify_all();
+      next_ = pieces_.size();
     }
+    collected_one_.notify_all();
     for (std::thread& t : members_) t.join();
   }
   evaluation_pool(const evaluation_pool&) = delete;
@@ -53,50 +56,68 @@ class evaluation_pool {
   /// evaluations.
   result wait_for(std::size_t i, bool any_met) {
     if (members_.empty()) return evaluate_(i, any_met);
-    std::unique_lock lock(mutex_);
-    collected_ = i;
-    any_met_ = any_met;
-    changed_.notify_all();
-    changed_.wait(lock, [&] { return slots_[i].is_ready; });
-    slot s = std::move(slots_[i]);
-    if (s.failure) std::rethrow_exception(s.failure);
-    return std::move(*s.value);
+    if (i % piece == 0) wait_for_piece(i / piece, any_met);
+    if (i % piece == current_.values.size()) std::rethrow_exception(current_.failure);
+    return std::move(current_.values[i % piece]);
   }
 
  private:
-  struct slot {
-    std::optional<result> value{};
+  static constexpr std::size_t piece = 4;
+  /// Evaluations of one piece, up to the first that threw.
+  struct evaluated {
+    std::vector<result> values{};
     std::exception_ptr failure{};
     bool is_ready = false;
   };
 
+  void wait_for_piece(std::size_t p, bool any_met) {
+    std::unique_lock lock(mutex_);
+    collected_ = p;
+    any_met_ = any_met;
+    const bool any_waits = waiting_ > 0;
+    if (any_waits) collected_one_.notify_one();
+    ready_.wait(lock, [&] { return pieces_[p].is_ready; });
+    current_ = std::move(pieces_[p]);
+  }
+  evaluated evaluate_piece(std::size_t p, bool any_met) const {
+    evaluated e{.is_ready = true};
+    e.values.reserve(piece);
+    try {
+      for (std::size_t i = p * piece; i < count_ && i < (p + 1) * piece; ++i)
+        e.values.push_back(evaluate_(i, any_met));
+    } catch (...) {
+      e.failure = std::current_exception();
+    }
+    return e;
+  }
+
   void run() {
     std::unique_lock lock(mutex_);
     while (true) {
-      changed_.wait(lock, [&] { return next_ == slots_.size() || next_ < collected_ + ahead_; });
-      if (next_ == slots_.size()) return;
-      const std::size_t i = next_++;
+      ++waiting_;
+      collected_one_.wait(lock,
+                          [&] { return next_ == pieces_.size() || next_ < collected_ + ahead_; });
+      --waiting_;
+      if (next_ == pieces_.size()) return;
+      const std::size_t p = next_++;
       const bool any_met = any_met_;
       lock.unlock();
-      slot s{.is_ready = true};
-      try {
-        s.value.emplace(evaluate_(i, any_met));
-      } catch (...) {
-        s.failure = std::current_exception();
-      }
+      evaluated e = evaluate_piece(p, any_met);
       lock.lock();
-      slots_[i] = std::move(s);
-      changed_.notify_all();
+      pieces_[p] = std::move(e);
+      if (p == collected_) ready_.notify_one();
     }
   }
 
   const Evaluate& evaluate_;
-  std::vector<slot> slots_;
+  std::size_t count_;
+  std::vector<evaluated> pieces_;
   std::size_t ahead_;
-  std::size_t next_ = 0, collected_ = 0;
+  std::size_t next_ = 0, collected_ = 0, waiting_ = 0;  ///< next and collected pieces
   bool any_met_ = false;
+  evaluated current_{};  ///< the piece in collection
   std::mutex mutex_{};
-  std::condition_variable changed_{};
+  std::condition_variable ready_{}, collected_one_{};
   std::vector<std::thread> members_{};  // not jthread, which libc++ has from version 20 on
 };
 

@@ -37,22 +37,23 @@ class prediction_evaluator {
  public:
   static constexpr bool predicts = true;
   using links_type = std::remove_cvref_t<decltype(links_of<double>(std::declval<Policy&>()))>;
-  using steps_type = predicted_step<double, Policy, links_type>;
+  using step_type = predicted_step<double, Policy, links_type>;
+  using steps_type = steps_of_loads<step_type>;
 
   constexpr prediction_evaluator(const Policy& policy, engine e)
       : policy_(policy),
         steady_(decode_pool_policy(policy, e)),
         terms_(engine_terms<double>(policy)) {}
 
-  /// Memoised engine steps of a deployment, shared by the loads that one thread evaluates.
-  constexpr steps_type steps_of(const deployment& d) const { return {d, policy_, links()}; }
+  /// Memoised engine steps of a deployment, shared by the loads of a plan that one thread evaluates
+  /// on it.
+  steps_type steps_of(const deployment& d) const { return {d, policy_, links()}; }
 
   /// Latencies and throughput, without the breakdown of an engine step.
-  constexpr serving_estimate serve(const deployment& d, const service_load& l,
-                                   steps_type& steps) const {
+  serving_estimate serve(const deployment& d, const service_load& l, steps_type& steps) const {
     return flow_of_service(d, fill_prefix_hit(d, l), terms_, steps);
   }
-  constexpr serving_estimate serve(const deployment& d, const service_load& l) const {
+  serving_estimate serve(const deployment& d, const service_load& l) const {
     steps_type steps = steps_of(d);
     return serve(d, l, steps);
   }
@@ -67,8 +68,8 @@ class prediction_evaluator {
   /// the prefill pool.
   constexpr disaggregated_estimate serve_pools(const disaggregated& d, const service_load& l,
                                                const prediction_evaluator& prefills) const {
-    steps_type prefill{d.prefill.deployment, prefills.policy_, prefills.links()};
-    steps_type decode{d.decode.deployment, steady_, links()};
+    step_type prefill{d.prefill.deployment, prefills.policy_, prefills.links()};
+    step_type decode{d.decode.deployment, steady_, links()};
     return disaggregated_prediction<double, decltype(prefill), decltype(decode)>(
                d, fill_prefix_hit(d.prefill.deployment, l), prefills.terms_, prefill, decode)
         .estimate();

@@ -2,6 +2,7 @@
 // engine step.
 #pragma once
 
+#include <perfmodel/serving/admission.hpp>
 #include <perfmodel/serving/balance.hpp>
 #include <perfmodel/serving/closed_loop.hpp>
 #include <perfmodel/serving/open_loop.hpp>
@@ -37,17 +38,6 @@ struct predicted_service {
   basic_serving_estimate<T> estimate{};
 };
 
-/// Inputs of a service model: the deployment, its load, the step times, and the result of
-/// admission.
-template <Scalar T, class EstimateStep>
-struct service_inputs {
-  const basic_deployment<T>& deployment;
-  const basic_service_load<T>& load;
-  EstimateStep& estimate_step;  ///< function from an iteration to its estimate
-  basic_service_terms<T> terms{};
-  basic_preemption_effect<T> preempted{};
-};
-
 /// Solution of a loop: its state, step times and decode batch.
 template <Scalar T>
 struct loop_solution {
@@ -56,87 +46,6 @@ struct loop_solution {
   T decode_batch = T(1.0);
   feasibility feasible{};
 };
-
-/// Parameters of a load under an engine, before admission sets `max_running`.
-template <Scalar T>
-constexpr basic_service_terms<T> service_terms_of(const basic_deployment<T>& d,
-                                                  const basic_service_load<T>& l,
-                                                  basic_service_terms<T> terms) {
-  terms.scheduler = l.scheduler.value_or(scheduling_of(d.serving_engine));
-  terms.output_tokens = l.output_tokens;
-  terms.output_cv = l.output_cv;
-  terms.input_cv = l.input_cv;
-  terms.stream_steps = scalar_max(T(scalar_min(l.stream_interval, l.output_tokens) - 1.0), T(0.0));
-  terms.scheduling_steps += l.batching_wait_iterations + terms.stream_steps;
-  if (multiplies_fp8_blocks(d)) terms.startup_time += terms.compile_time;
-  terms.collecting_steps = scalar_max(T(2.0 * l.batching_wait_iterations), T(1.0));
-  return terms;
-}
-
-/// Number of sequences that an engine admits if it lets sequences grow into the KV cache. It is the
-/// number that fit at their mean context, less one standard deviation. At a random time the
-/// position in an output of O tokens is uniform on [0, O], so its standard deviation is O /
-/// sqrt(12).
-template <Scalar T>
-constexpr T growing_capacity(const basic_deployment<T>& d, const basic_service_load<T>& l,
-                             const basic_memory_budget<T>& budget) {
-  using math::sqrt;
-  const T context = mean_context(l);
-  const T mean = named("sequences of mean context", sequences_of(d, budget, l, context));
-  const T relative_sigma = l.output_tokens / (3.4641016151377544 * context);
-  return mean - relative_sigma * sqrt(mean);
-}
-
-/// Preemptions per request of a closed loop, and the cost of each in the load's preemption_mode.
-/// `overcommit` is 1 if the loop has more requests than the KV cache holds, else 0 (overcommitted).
-template <Scalar T, class EstimateStep>
-constexpr basic_preemption_effect<T> preemption_effect_of(const basic_deployment<T>& d,
-                                                          const basic_service_load<T>& l,
-                                                          EstimateStep& estimate_step,
-                                                          const T& overcommit) {
-  const T times = overcommit * preemptions_when_full(l);
-  const T tokens = uncached_tokens(l) + output_tokens_at_preemption(l);
-  basic_preemption_effect<T> e;
-  e.preemptions = named("preemptions per request", times);
-  if (*l.preemption_mode == preemption::recompute) {
-    e.prefills_per_request =
-        named("prefills per request", 1.0 + times * tokens / uncached_tokens(l));
-    e.restore_time = step_time_of(
-        estimate_step, basic_iteration<T>{.prefill_tokens = tokens,
-                                          .prefill_past = l.input_tokens - uncached_tokens(l)});
-  } else {
-    e.restore_time = named("swap", 2.0 * sequence_on_device(d, tokens) / host_link_of(d, l));
-    e.batch_stall = times * e.restore_time;
-  }
-  return e;
-}
-
-/// Admission: sets the maximum number of running requests, and the preemptions if the load has a
-/// preemption_mode. A closed loop with more requests than fit keeps the KV cache full.
-template <Scalar T, class EstimateStep>
-constexpr service_inputs<T, EstimateStep> admit(const basic_deployment<T>& d,
-                                                const basic_service_load<T>& l,
-                                                const basic_service_terms<T>& engine,
-                                                EstimateStep& estimate_step,
-                                                const service_memory<T>& memory) {
-  service_inputs<T, EstimateStep> in{d, l, estimate_step, service_terms_of(d, l, engine)};
-  T& running = in.terms.max_running;
-  running = scalar_max(memory.sequences, T(1.0));
-  if (memory.feasible && grows_into_memory(d.serving_engine))
-    running = scalar_max(running, growing_capacity(d, l, memory.budget));
-  running = named("maximum running requests", admitted_sequences(d, l, running));
-  if (!memory.feasible || !l.preemption_mode) return in;
-
-  const T fit = sequences_of(d, memory.budget, l, T(mean_context(l)));
-  const T full = overcommitted(d, admitted_sequences(d, l, l.concurrency()), fit);
-  if (!(upper(full) > 0.0)) return in;
-  in.preempted = preemption_effect_of(d, l, estimate_step, full);
-  if (*l.preemption_mode == preemption::recompute)
-    in.terms.prefills_per_request = in.preempted.prefills_per_request;
-  running = named("running requests in a full cache",
-                  full * scalar_max(fit, T(1.0)) + (1.0 - full) * running);
-  return in;
-}
 
 /// Time t of the engine step that decodes n sequences. Batch 1 and batch 2 use different kernels,
 /// so for a mean batch 1 < n < 2 the time is interpolated: (2 - n) t(1) + (n - 1) t(2).
@@ -152,18 +61,30 @@ constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
   return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
 }
 
-/// Step times at a decode batch of `batch` sequences.
+/// Step times at a decode batch of `batch` sequences, without preemptions.
 template <Scalar T, class EstimateStep>
-constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>& in, const T& batch,
-                                          const char* evaluation) {
+constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, EstimateStep>& in,
+                                                   const T& batch, const char* evaluation) {
   const auto with_prefill = [&](const basic_iteration<T>& i) {
     return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
   };
   const basic_iteration<T> decode{batch, mean_context(in.load)};
   const duration<T> decode_time =
       named("decode step", evaluation, decode_step_time(in.estimate_step, decode));
-  basic_prefill_steps<T> p = prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch,
-                                              decode_time, with_prefill, evaluation);
+  return prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch, decode_time,
+                          with_prefill, evaluation);
+}
+/// Step times at a decode batch of `batch` sequences.
+template <Scalar T, class EstimateStep>
+constexpr basic_prefill_steps<T> steps_at(const service_inputs<T, EstimateStep>& in, const T& batch,
+                                          const char* evaluation) {
+  basic_prefill_steps<T> p;
+  if constexpr (shares_loads<EstimateStep>) {
+    p = in.estimate_step.at_batch(in.load, batch,
+                                  [&] { return undisturbed_steps(in, batch, evaluation); });
+  } else {
+    p = undisturbed_steps(in, batch, evaluation);
+  }
   if (in.preempted.has_any()) p.decode_stall += in.preempted.batch_stall;
   return p;
 }
@@ -253,6 +174,11 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
   const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
   s.full_itl = full.state.itl.mean();
   loop_solution<T> found;
+  if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
+    found.feasible = infeasible("requests arrive faster than a full batch serves them", "req/s",
+                                upper(arrivals.rate.value()), lower(capacity_rate.value()));
+    if constexpr (shares_loads<EstimateStep>) return found;
+  }
   basic_latency_distribution<T> itl;
   T last{};  // number of others at which `found` was solved
   const T itself =
@@ -270,10 +196,6 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
   if constexpr (std::is_floating_point_v<T>) is_current = others == last;
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself
   found.state = open_service(s, found.steps, itl, arrivals, capacity_rate);
-  if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
-    found.feasible = infeasible("requests arrive faster than a full batch serves them", "req/s",
-                                upper(arrivals.rate.value()), lower(capacity_rate.value()));
-  }
   return found;
 }
 
@@ -322,13 +244,29 @@ constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d
                                                     const basic_service_terms<T>& engine,
                                                     EstimateStep& estimate_step,
                                                     basic_iteration<T>& decode) {
-  const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
+  const auto memory_of = [&] {
+    return service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
+  };
+  service_memory<T> memory;
+  if constexpr (shares_loads<EstimateStep>) {
+    memory = once(estimate_step.memory, memory_of);
+  } else {
+    memory = memory_of();
+  }
   const T capacity = named("sequences that fit", memory.sequences);
   const service_inputs<T, EstimateStep> in = admit(d, l, engine, estimate_step, memory);
   const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
   loop_solution<T> found =
       l.is_closed() ? solve_closed_load(in, fetch, std::get<basic_closed_loop<T>>(l.arrivals))
                     : solve_open_load(in, std::get<basic_open_loop<T>>(l.arrivals));
+  if constexpr (shares_loads<EstimateStep>) {
+    if (!found.feasible) {
+      predicted_service<T> overloaded{in.terms, found.steps, found.state, {}};
+      overloaded.estimate.capacity = capacity;
+      overloaded.estimate.feasible = memory.feasible ? found.feasible : memory.feasible;
+      return overloaded;
+    }
+  }
   add_fetch(in, fetch, found);
   decode = {found.decode_batch, mean_context(l)};
   predicted_service<T> p{in.terms, found.steps, found.state, estimate_of(l, in.terms, found.state)};

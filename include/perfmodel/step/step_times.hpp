@@ -303,6 +303,7 @@ class predicted_step {
     if constexpr (requires(const T& x) { x.name_step("", unit_exponents{}); }) {
       return (*this)(i).time;  // a scalar that records formulas needs the breakdown
     } else if constexpr (std::is_floating_point_v<T>) {
+      if (!(i.batch > 0.0)) return prefills_.value_of(i, [&] { return time_of(i); });
       return last_.value_of(i, [&] { return time_of(i); });
     } else {
       return time_of(i);
@@ -360,6 +361,7 @@ class predicted_step {
   operator_times<T, Policy> operators_;
   collective_memo<T, Cost> links_;
   memo<basic_iteration<T>, duration<T>, 1> last_{};
+  memo<basic_iteration<T>, duration<T>, 2> prefills_{};  ///< steps without decodes
 };
 
 /// Prediction of one step with checked inputs.
