@@ -166,8 +166,8 @@ class derivation_writer {
       nodes.push_back(std::move(n));
     }
     const std::vector<std::string> unique = step_names(std::move(nodes)).make_unique();
-    for (std::size_t at = 0, parts = 0; at < order_.size(); ++at) {
-      names_.push_back(is_part(order_[at]) ? "part " + std::to_string(++parts)
+    for (std::size_t at = 0, number = 0; at < order_.size(); ++at) {
+      names_.push_back(is_part(order_[at]) ? "part " + std::to_string(++number)
                                            : unique[node_at[at]]);
     }
   }
