@@ -116,8 +116,8 @@ class derivation_writer {
       stack.push_back({left(f.node), false});
     }
   }
-  /// Counts the operands of a printed formula. Where it has too many, its largest terms become steps
-  /// of their own.
+  /// Counts the operands of a printed formula. Where it has too many, its largest terms become
+  /// steps of their own.
   void measure(int i) {
     std::size_t& size = sizes_[static_cast<std::size_t>(i)];
     size = 1;
