@@ -71,9 +71,12 @@ refuses PM-E031 gemm --accelerator h200_sxm --m 1 --n 128 --k 128 --profile "$sc
 plan=(plan --model llama_3_1_70b --accelerator h200_sxm --gpus 4 --input_tokens 4096 --output_tokens 512 --concurrency 16)
 own=$("$napkin" "${plan[@]}" --engine vllm --profile "$scratch/profile.json" --json) || fail 'plan --profile of a service'
 [[ $own == *'5 runs in slow.csv'* ]] || fail 'a plan does not name the profile of the service'
-again=$("$napkin" serving --model llama_3_1_70b --accelerator h200_sxm --engine vllm --tensor_parallel "$(number "$("$napkin" explain "${plan[@]}" --engine vllm --profile "$scratch/profile.json" --row 1 --json | sed 's/.*"result":/"result":/')" tensor_parallel)" --replicas "$(number "$("$napkin" explain "${plan[@]}" --engine vllm --profile "$scratch/profile.json" --row 1 --json | sed 's/.*"result":/"result":/')" replicas)" \
-  --input_tokens 4096 --output_tokens 512 --concurrency 16 --profile "$scratch/profile.json" --json)
-near 'row 1 with the profile' "$(number "$("$napkin" explain "${plan[@]}" --engine vllm --profile "$scratch/profile.json" --row 1 --json | sed 's/.*"result":/"result":/')" itl_s)" "$(number "$again" itl_s)" 1e-3
+row=$("$napkin" explain "${plan[@]}" --engine vllm --profile "$scratch/profile.json" --row 1 --json | sed 's/.*"result":/"result":/')
+budget=$(number "$row" chunk_tokens)
+again=$("$napkin" serving --model llama_3_1_70b --accelerator h200_sxm --engine vllm --tensor_parallel "$(number "$row" tensor_parallel)" \
+  --replicas "$(number "$row" replicas)" ${budget:+--chunk_tokens "$budget"} --input_tokens 4096 --output_tokens 512 --concurrency 16 \
+  --profile "$scratch/profile.json" --json)
+near 'row 1 with the profile' "$(number "$row" itl_s)" "$(number "$again" itl_s)" 1e-3
 [[ $("$napkin" "${plan[@]}" --engine vllm,sglang --profile "$scratch/profile.json" --json) == *'"engine":"sglang"'* ]] || fail 'other engines beside the profile'
 refuses 'the profile is of llama_3_1_70b on vllm, and the plan is of llama_3_1_70b on sglang' "${plan[@]}" --engine sglang --profile "$scratch/profile.json"
 refuses PM-E031 plan --model llama_3_8b --accelerator h200_sxm --engine vllm --profile "$scratch/profile.json"

@@ -118,7 +118,6 @@ mode bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,ste
 mode memory,own_memory takes no time
 activation_format bound,bound_open,bound_drafts,bound_pools,bound_pools_open,bound_limits,step_bound,plan_bound products run in the wider format, that of the weights
 cuda_graphs,step_cpu_s,sequence_cpu_s step_bound a bound has no CPU time
-cuda_graphs step_mixed its kernels outlast the launches
 activation_bytes ~plan_targets all requests fit
 engine step_bound a bound's time does not depend on it
 ttft_limit_s,itl_limit_s ~advice,~advice_open,~advice_evicts,~advice_pools,~advice_drafts,~advice_limits,~advice_bound counts where a trick misses it

@@ -5,7 +5,7 @@
 . "$(dirname "$0")/lib.bash"
 needs_measurements
 [[ -z $sanitized ]] || { echo 'skipped: services take too long under a sanitizer'; exit 77; }
-least=86
+least=84
 shared=$measured/..
 files=$shared/cases/configs
 scratch=$(mktemp -d)

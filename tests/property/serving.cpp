@@ -35,7 +35,7 @@ TEST_CASE("serving: no published service beats the bound", "[shared]") {
       CHECK(bound.prefill.time.value() <= s.first);
     }
   }
-  CHECK(rows == 1671);  // of 1926; the rest: disaggregated, speculating, or of another layout
+  CHECK(rows == 1650);  // of 1926; the rest: disaggregated, speculating, or of another layout
 }
 
 TEST_CASE("serving: more load is never quicker, and never less throughput") {

@@ -1,7 +1,9 @@
 // Evaluators of a plan: how a deployment is served, at its bound or predicted under a policy.
 #pragma once
 
+#include <algorithm>
 #include <concepts>
+#include <optional>
 #include <perfmodel/plan/candidates.hpp>
 #include <perfmodel/serving/serving.hpp>
 #include <type_traits>
@@ -9,6 +11,39 @@
 #include <vector>
 
 namespace perfmodel::inline v0_3::detail {
+
+/// Engine steps of one deployment for loads that differ in their arrivals and batch limits only,
+/// such as those of a plan: what follows from the other inputs is computed once. A load above the
+/// largest rate is not solved further. Use one object per thread.
+/// Test: tests/unit/shared_loads.cpp.
+template <class Steps>
+struct steps_of_loads : Steps {
+  using Steps::Steps;
+  std::optional<service_memory<double>> memory{};
+  std::optional<double> growing_capacity{};
+
+  /// Step times at a decode batch. Open loops are solved on the same grid of batches at every rate;
+  /// closed loops of other sizes share no batch.
+  template <class Make>
+  prefill_steps at_batch(const service_load& l, double batch, const Make& make) {
+    if (l.is_closed()) return make();
+    const auto at = std::lower_bound(
+        by_batch_.begin(), by_batch_.end(), batch,
+        [](const times_at_batch& known, double asked) { return known.batch < asked; });
+    if (at != by_batch_.end() && at->batch == batch) return at->times;
+    const auto position = at - by_batch_.begin();
+    const prefill_steps times = make();
+    by_batch_.insert(by_batch_.begin() + position, {batch, times});
+    return times;
+  }
+
+ private:
+  struct times_at_batch {
+    double batch;
+    prefill_steps times;
+  };
+  std::vector<times_at_batch> by_batch_{};  // sorted by batch
+};
 
 /// Evaluator with every engine step at its bound, for one pool without speculation.
 struct bound_evaluator {

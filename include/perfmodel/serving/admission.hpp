@@ -1,7 +1,6 @@
 // Admission of requests to a predicted service, and what loads of one deployment share.
 #pragma once
 
-#include <map>
 #include <optional>
 #include <perfmodel/serving/preemption.hpp>
 #include <perfmodel/serving/prefix_cache.hpp>
@@ -10,29 +9,7 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Engine steps of one deployment for loads that differ in their arrivals and batch limits only,
-/// such as those of a plan: what follows from the other inputs is computed once. A load above the
-/// largest rate is not solved further. Use one object per thread.
-/// Test: tests/unit/shared_loads.cpp.
-template <class Steps>
-struct steps_of_loads : Steps {
-  using Steps::Steps;
-  std::optional<service_memory<double>> memory{};
-  std::optional<double> growing_capacity{};
-
-  /// Step times at a decode batch. Open loops are solved on the same grid of batches at every rate;
-  /// closed loops of other sizes share no batch.
-  template <class Make>
-  prefill_steps at_batch(const service_load& l, double batch, const Make& make) {
-    if (l.is_closed()) return make();
-    auto at = by_batch_.lower_bound(batch);
-    if (at == by_batch_.end() || at->first != batch) at = by_batch_.emplace_hint(at, batch, make());
-    return at->second;
-  }
-
- private:
-  std::map<double, prefill_steps> by_batch_{};
-};
+/// Whether these steps keep what the loads of one deployment share (plan/evaluators.hpp).
 template <class Steps>
 inline constexpr bool shares_loads = requires(Steps& s) {
   s.growing_capacity;
