@@ -146,7 +146,7 @@ struct basic_machine_parameters {
   /// rate at which all SMs receive the operands of GEMM tiles, from L2 and multicast
   perfmodel::bandwidth<T> operand_bandwidth{};
   duration<T> tile_fill{};   ///< pipeline fill and epilogue of one output tile, see tiled_time
-  duration<T> split_cost{};  ///< second kernel or barrier of a GEMM that divides K among SMs
+  duration<T> split_cost{};  ///< reduction of a split-K GEMM: second kernel or barrier
   T power_slowdown{};        ///< relative slowdown of dense kernels above 1 ms, by the power limit
   /// L2 bandwidth of streaming reads, all SMs; absent: not known
   std::optional<perfmodel::bandwidth<T>> l2_bandwidth{};
@@ -213,13 +213,14 @@ struct basic_engine_profile {
   /// time per layer of kernels that no operator counts: rotary embedding, cache write, activation,
   /// quantisation, gaps between kernels
   duration<T> layer_time{};
-  /// the same of a layer with routed experts, in addition: routing, sorting, their quantisation
+  /// additional time per layer with routed experts: routing, sorting, their quantisation
   duration<T> expert_layer_time{};
-  /// the same of a layer with latent attention in fp8 blocks: its absorbed projections
+  /// additional time per layer with latent attention in fp8 blocks: its absorbed projections
   duration<T> latent_layer_time{};
-  /// the same of a layer with latent attention, or a recurrence, in a step with prefill: Python
-  /// launches its kernels one by one, and waits for their results
+  /// additional time per layer with latent attention, in steps with prefill: Python launches its
+  /// kernels one by one, and waits for their results
   duration<T> prefill_latent_layer_time{};
+  /// additional time per layer with a recurrence, in steps with prefill
   duration<T> prefill_recurrent_layer_time{};
   duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
@@ -275,8 +276,8 @@ struct basic_engine_profile {
 };
 using engine_profile = basic_engine_profile<>;
 
-/// Parameters of one accelerator model, and of the kernels that run on it. Expert and element-wise
-/// kernels have this form.
+/// Machine parameters of one accelerator model, and the parameters of one kind of kernel on it:
+/// experts, element-wise kernels, or mixed attention.
 template <class Kernels>
 struct kernel_calibration;
 template <template <class> class Kernels, class T>

@@ -13,8 +13,8 @@
 namespace perfmodel::inline v0_3 {
 
 /// Work division and costs of one library of grouped GEMMs. Tile sizes and `all_rows_buffered` are
-/// read in its source; the costs are fitted. No parameter is fitted to experts on one accelerator
-/// model: those are its machine parameters.
+/// read in its source. The costs are fitted to measurements, for some libraries on one accelerator
+/// model only. They scale rates of the accelerator and of its machine parameters.
 template <Scalar T = double>
 struct basic_moe_kernels {
   label name{};
@@ -22,17 +22,18 @@ struct basic_moe_kernels {
   T most_tile_rows = T(128.0);  ///< rows of a tile with many tokens per expert
   T tile_columns = T(128.0);
   bool all_rows_buffered = false;  ///< ranks buffer the rows of all ranks between GEMMs
-  duration<T> floor{};         ///< launches of the five kernels: sort, two GEMMs, activation, sum
-  T buffer_share = T(1.0);     ///< share of DRAM bandwidth for the buffers between kernels
-  T matrix_ratio = T(1.0);     ///< matrix rate of these kernels / matrix rate of GEMMs
-  T dram_saturation = T(1.0);  ///< tiles on a share x of the SMs draw min(1, x times this)
-  duration<T> tile_fill{};     ///< start and end of a tile
+  duration<T> floor{};      ///< launches of the five kernels: sort, two GEMMs, activation, sum
+  T buffer_share = T(1.0);  ///< share of DRAM bandwidth for the buffers between kernels
+  T matrix_ratio = T(1.0);  ///< matrix rate of these kernels / matrix rate of GEMMs
+  /// tiles on a share x of the SMs reach min(1, dram_saturation x) of the DRAM bandwidth
+  T dram_saturation = T(1.0);
+  duration<T> tile_fill{};  ///< start and end of a tile
   /// exponent of the norm that overlaps matrix time and weight reads: 2 is the root of the sum of
   /// squares, more is nearer to the maximum
   T overlap = T(2.0);
   bool launcher_tiles = false;  ///< TensorRT-LLM's tiles without an autotuner, see moe_tile_rows
-  /// a tile of rows runs all columns of an expert before the next one: weights outside L2 are read
-  /// again
+  /// raster order along N (all columns of a tile of rows, then the next rows): weights that L2 does
+  /// not hold are read again
   bool columns_first = false;
   bool untuned = false;  ///< Triton's default tiles (untuned_experts), not the tile sizes here
   /// untuned 16 x 32 tiles: DRAM bandwidth that they reach / DRAM bandwidth of GEMMs
@@ -352,13 +353,13 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const bas
 
 /// Time of a block of experts on one rank: two grouped GEMMs of the experts in use, those of the
 /// shared experts, buffers between the kernels, and launches.
-/// With balanced routing, as many experts are in use as there are rows; with random routing, the
-/// expected number. With expert parallelism the result is for the busiest rank
-/// (conditions.imbalance, conditions.capacity_factor).
+/// Experts in use: with balanced routing as many as there are rows, at most all of the rank; with
+/// random routing the expected number; with a power law those of popular_experts. With expert
+/// parallelism the result is for the busiest rank (conditions.imbalance, capacity_factor).
 /// Source: the structure of the kernels: vLLM, fused_moe. The parameters are fitted to
 /// AIConfigurator's published latencies. Experts without tuned Triton tiles: untuned_experts.
-/// Leaves out: imbalance among the experts of one rank; dispatch and combine between ranks; tiles
-/// tuned for single shapes; tiles that TensorRT-LLM tunes at the start of an engine.
+/// Leaves out: imbalance among the experts of one rank, except with a power law; dispatch and
+/// combine between ranks; tiles tuned for single shapes or at the start of TensorRT-LLM.
 /// Errors: those of demand_of(moe_ffn); an accelerator without sms or without the format.
 /// Tests: values computed by hand, on one rank and on two; more tokens are never faster; published
 /// latencies of two accelerators.

@@ -15,11 +15,11 @@ namespace perfmodel::inline v0_3 {
 /// engine.
 enum class service_parameter {
   step_time_factor,
-  step_cpu_time,      ///< added, in seconds
-  sequence_cpu_time,  ///< added, in seconds
+  step_cpu_time,      ///< additive shift, in seconds
+  sequence_cpu_time,  ///< additive shift, in seconds
   prefill_step_factor,
-  request_cpu_time,   ///< added, in seconds
-  request_iterations  ///< added, in engine steps
+  request_cpu_time,   ///< additive shift, in seconds
+  request_iterations  ///< additive shift, in engine steps
 };
 inline constexpr std::size_t service_parameters = 6;
 
@@ -118,9 +118,9 @@ struct service_posterior {
 /// conditions that a run does not state. `token`: times per output token. `first_token`: times to
 /// the first token. `pool_token`, `pool_first_token`: the values for disaggregated prefill and
 /// decode pools.
-/// `dequantised_experts` is added to the time per token if experts have weights of fewer bits than
-/// their activations and their kernels were not measured. The defaults are for engines without a
-/// fit.
+/// `dequantised_experts` is added in quadrature to `token` if experts have weights of fewer bits
+/// than their activations and their kernels were not measured. The defaults are for engines without
+/// a fit.
 struct service_uncertainty {
   double token = 0.24;
   double first_token = 0.90;
@@ -138,9 +138,9 @@ constexpr service_uncertainty disaggregated_uncertainty(service_uncertainty w) {
 
 /// Fraction of the kernels' log_sigma that remains in a step, after averaging over its many
 /// operator shapes.
-/// Services determine it weakly. With one log_sigma for each engine, the intervals of each of 14
-/// models should contain 81 % of measurements. The root-mean-square difference is 14.8, 14.2, 14.5,
-/// 16.3 and 16.2 points for fractions of 0, 0.3, 0.5, 0.7 and 1.
+/// Measured services constrain it weakly. With one log_sigma for each engine, the coverage of the
+/// intervals of 14 models differs from 81 % by 14.8, 14.2, 14.5, 16.3 and 16.2 points (RMS), for
+/// fractions of 0, 0.3, 0.5, 0.7 and 1.
 inline constexpr double kernel_sigma_share = 0.4;
 
 /// log_sigma of a service's times: sqrt((kernel_sigma_share kernels)^2 + other^2), from the
@@ -150,8 +150,8 @@ constexpr double service_log_sigma(double kernels, double other) {
   const double kernel_part = kernel_sigma_share * kernels;
   return math::sqrt(kernel_part * kernel_part + other * other);
 }
-/// log_sigma of a time per output token. In a launch-bound step `kernels` is that of the launches,
-/// which all have the same CPU, and do not average.
+/// log_sigma of a time per output token. In a launch-bound step `kernels` is the log_sigma of the
+/// launch time and counts in full: all launches are on one CPU, so their errors do not average out.
 constexpr double token_log_sigma(double kernels, const service_uncertainty& w,
                                  bool dequantises_experts = false, bool launch_bound = false) {
   if (launch_bound) return math::sqrt(kernels * kernels + w.token * w.token);

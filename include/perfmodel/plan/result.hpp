@@ -60,9 +60,10 @@ struct plan_rejection {
 struct plan_result {
   std::vector<plan_point> frontier{};
   std::vector<plan_rejection> rejected{};
-  long evaluated = 0;  ///< serving estimates: a candidate, its replicas and batch limit
-  /// Candidates skipped because another dominates them; counted in neither `evaluated` nor
-  /// `feasible`.
+  /// Number of serving estimates: one for each replica count and batch limit of a candidate.
+  long evaluated = 0;
+  /// Batch limits skipped because more replicas dominate them (equal cost, less queueing); counted
+  /// in neither `evaluated` nor `feasible`.
   long pruned = 0;
   /// Evaluated points that fit in memory, within the limits of queueing.
   long feasible = 0;

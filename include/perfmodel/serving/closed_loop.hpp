@@ -214,16 +214,18 @@ constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s
 }  // namespace detail
 
 /// State of a closed loop of C requests, B = min(C, max_running) of them in service. O is the
-/// number of output tokens.
-///   ITL    mean of itl_of with m = (B - 1) / (O - 1) prefills per interval
+/// number of output tokens, n = scheduling steps + prefill steps (mixed chunks only) + O - 1.
+///   ITL    mean of itl_of with m = (B - 1) / n prefills per interval (static batches: m = 0). If
+///          chunks are not mixed, prefills scheduled with a request's own delay its second token.
 ///   R      CPU time + scheduling steps x ITL + prefill + prefill queueing + (O - 1) ITL,
 ///          at least B x saturated prefill time (so throughput <= 1 / saturated prefill time)
 ///   TTFT   R - (O - 1) ITL + admission delay
 ///   admission delay = (C - B) R / B
-/// In a run of N requests a share B / N is the initial burst. Its prefills queue for each other,
-/// and it meets no prefill while it decodes. Prefill first: decoding stops during prefill, so no
-/// request completes meanwhile, and no replacement queues. Mixed chunks: prompts queue for the
-/// token budget. Static batches: prompts wait for the longest output.
+/// In a run of N requests a share B / N is the initial burst. Its requests queue for each other's
+/// prefill, and no prefill interrupts their decoding: m is multiplied by 1 - B / N. Prefill first:
+/// no request completes during prefill, so a prompt queues only behind those of the same step.
+/// Mixed chunks: prompts queue for the token budget. Static batches: prompts wait for the longest
+/// output.
 /// Source: Little 1961 (admission delay); Schweitzer 1979 (mean value analysis); Yu et al., "Orca",
 /// OSDI 2022; Agrawal et al., "Sarathi-Serve", OSDI 2024.
 /// Leaves out: preemption, which add_preemptions adds. The falling concurrency at the end of a run

@@ -65,10 +65,11 @@ constexpr basic_fetch_estimate<T> fetch_or_compute(const basic_deployment<T>& d,
           step(d, basic_iteration<T>{.prefill_tokens = tokens}, policy).time};
 }
 
-/// Fewest prefix tokens for which a fetch is at least as fast as prefill; 0 if it is not even at
-/// `most` tokens. The search is a bisection: fetch time is linear in the tokens, while prefill time
-/// has a minimum (reading the weights) and then grows more than linearly. For a scalar with several
-/// lanes, the worst lane decides.
+/// Break-even prefix length: at the result a fetch is at least as fast as prefill, with one token
+/// less it is slower; 0 if it is slower at `most` tokens. The search is a bisection: fetch time is
+/// linear in the tokens, prefill time has a floor (reading the weights) and then grows more than
+/// linearly. Far below the result a fetch may be faster too, since it has no such floor. For a
+/// scalar with several lanes, the worst lane decides.
 /// Test: the fetch is faster at the result, and slower with one token less; a tenth of the
 /// bandwidth needs more tokens.
 template <Scalar T, class Policy>

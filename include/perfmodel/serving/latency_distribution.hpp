@@ -138,7 +138,7 @@ struct basic_latency_part {
   duration<T> tail{};
 };
 
-/// Mixture of latency parts, with the exact quantiles of their sum of distributions.
+/// Mixture distribution: the weighted sum of the distributions of its parts. Quantiles are exact.
 template <Scalar T = double>
 class basic_latency_distribution {
  public:
@@ -146,14 +146,16 @@ class basic_latency_distribution {
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
-  /// This distribution for a share of all, to which parts for the others are added.
+  /// Copy with all weights multiplied by `share`, to add parts for the other requests or tokens.
   constexpr basic_latency_distribution for_share(const T& share) const {
     basic_latency_distribution all = *this;
     for (std::size_t i = 0; i < count_; ++i) all.parts_[i].weight = share * all.parts_[i].weight;
     return all;
   }
 
-  /// Adds a constant and an exponential wait to all parts, except the first `skip`.
+  /// Adds a constant and an exponential wait of mean `wait` to all parts, except the first `skip`.
+  /// Two exponential terms become one with the sum of their means (an approximation). For parts
+  /// with a range `wait` must be 0: quantiles would leave out the range.
   constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
     for (std::size_t i = skip; i < count_; ++i) {
       parts_[i].from += constant;
@@ -191,8 +193,8 @@ class basic_latency_distribution {
 
   /// Latency at or below which a share of all lies.
   /// Errors: a share outside 0 to 1; 1 with an exponential part, which has no largest latency.
-  /// Test: one uniform part; an exponential at any percentile, -ln(1 - share) means; steps; the
-  /// parts sampled; never falls with the share.
+  /// Tests: uniform, constant and exponential parts by hand (exponential: -ln(1 - share) x mean);
+  /// bisection of share_within; never falls with the share.
   constexpr duration<T> quantile(double share) const {
     detail::fraction("share", share);
     for (std::size_t i = 0; i < count_; ++i) {

@@ -18,11 +18,13 @@ struct basic_prefill_steps {
   duration<T> marginal_prefill_time{};
   /// Time per prompt if every step is full of prefill.
   duration<T> saturated_prefill_time{};
-  T prefills_per_step = T(1.0);     ///< prompts in a step that is full of prefill
+  /// Prompts in a step full of prefill, summed over data-parallel groups and pipeline stages.
+  T prefills_per_step = T(1.0);
   T chunks = T(1.0);                ///< engine steps of one prompt, a whole number
   T steps_per_prefill = T(1.0);     ///< uncached prompt tokens / tokens of a chunk, a fraction
   duration<T> prefill_step_time{};  ///< time of `prefill_iteration`
-  /// Engine steps per prompt, at full prefill, that also decode; 0 if prefill steps do not decode.
+  /// Engine steps per prompt if every step is full of prefill and also decodes; 0 unless chunks are
+  /// mixed.
   T decode_steps_per_prefill{};
   double pipeline_stages = 1.0;
   /// Engine step with one prompt, or one chunk of it.

@@ -11,7 +11,8 @@
 namespace perfmodel::inline v0_3 {
 
 /// Total work of an engine step on one device: FLOP, bytes of weights and of KV cache, launches.
-/// Activation bytes are not counted, because a lower bound must allow for their staying on chip.
+/// With p pipeline stages it is that of batch / p sequences in the layers of all stages.
+/// Activation bytes are not counted: a lower bound must assume that activations stay on chip.
 /// Errors: those of step_bound.
 template <Scalar T>
 constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
@@ -27,8 +28,8 @@ constexpr basic_step_demand<T> demand_of_step(const basic_deployment<T>& d,
 /// bytes that must come from DRAM, `host weights` those that are in host memory.
 /// With p pipeline stages T is the latency of a token, the sum of p stage times. `batch` is that of
 /// the replica; each stage works on batch / p sequences at a time, so that all stages are busy.
-/// The breakdown (`terms`) has weights, kv_cache, compute, vector and communication. A deployment
-/// that does not fit its memory still has a time; `feasible` says why it does not fit.
+/// The breakdown (`terms`) has weights, kv_cache, compute, vector, host_link and communication. A
+/// deployment that does not fit its memory still has a time; `feasible` says why it does not fit.
 /// Source: the decode roofline of Pope et al., "Efficiently scaling transformer inference", MLSys
 /// 2023 (arXiv 2211.05102), section 3.
 /// Leaves out: sampling, scheduling, CPU time.
