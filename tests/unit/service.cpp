@@ -154,6 +154,20 @@ TEST_CASE(
   CHECK(near(most.mean(), s((0.5 * 9 + 0.4 * 6) / 0.9)));
 }
 
+TEST_CASE("latencies: a wait added to a range keeps the mean, and the larger deviation") {
+  const auto s = [](double x) { return x * pm::second; };
+  // 0 to 10 s deviates by 10 / sqrt(12) = 2.9 s, an exponential wait by its mean.
+  pm::latency_distribution little, much;
+  little.add({1.0, s(0), s(10)});
+  much.add({1.0, s(0), s(10)});
+  little.delay(s(1), s(1));
+  CHECK(near(little.mean().value(), 7));
+  CHECK(near(little.quantile(0.5).value(), 1 + 1 + 5));
+  much.delay(s(1), s(5));
+  CHECK(near(much.mean().value(), 11));
+  CHECK(near(much.quantile(0.5).value(), 1 + 5 + 5 * std::log(2.0), 1e-9));
+}
+
 TEST_CASE("latency: a step has the derivatives of where it is, and of no other") {
   using d = pm::dual<1>;
   const auto seconds = [](const d& v) { return pm::duration<d>::from_value(v); };

@@ -154,12 +154,22 @@ class basic_latency_distribution {
   }
 
   /// Adds a constant and an exponential wait of mean `wait` to all parts, except the first `skip`.
-  /// Two exponential terms become one with the sum of their means (an approximation). For parts
-  /// with a range `wait` must be 0: quantiles would leave out the range.
+  /// Two exponential terms become one with the sum of their means (an approximation). Of a range and
+  /// a wait, the one of the smaller deviation becomes its mean.
   constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
     for (std::size_t i = skip; i < count_; ++i) {
-      parts_[i].from += constant;
-      parts_[i].tail += wait;
+      basic_latency_part<T>& p = parts_[i];
+      p.from += constant;
+      const bool is_ranged = upper(p.range.value()) > 0.0 && upper(wait.value()) > 0.0;
+      if (is_ranged && 3.4641016151377544 * upper(wait.value()) < upper(p.range.value())) {
+        p.from += wait;  // a range has a deviation of range / sqrt(12)
+        continue;
+      }
+      if (is_ranged) {
+        p.from += 0.5 * p.range;
+        p.range = {};
+      }
+      p.tail += wait;
     }
   }
 
