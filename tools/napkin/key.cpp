@@ -98,7 +98,8 @@ std::vector<key> reservation_keys() {
           .optional(),
       count("max_sequences",
             "maximum running requests (max_num_seqs), for which memory is reserved; SGLang admits "
-            "more; default: the engine's, which reserves memory and limits nothing",
+            "more; default: the engine's, which sizes the memory reservation and does not limit "
+            "admission",
             1.0, 1e9)
           .optional()};
 }
@@ -225,7 +226,8 @@ std::vector<key> image_keys() {
 namespace {
 key host_memory_key() {
   key k = positive("host_memory_bytes",
-                   "host memory per replica for the second cache tier; shared_tokens that the GPUs "
+                   "host memory of each data-parallel group for the second cache tier; "
+                   "shared_tokens that the GPUs "
                    "no longer cache are fetched from it")
               .optional();
   k.unit = perfmodel::exponents_of<perfmodel::bytes<>>();
@@ -294,7 +296,7 @@ std::vector<key> load_keys() {
           .optional(),
       count("chunk_tokens",
             "token budget of an engine step (max_num_batched_tokens, chunked prefill); default: "
-            "the engine's; roofline bounds: whole prompts",
+            "the engine's; roofline bounds: unchunked prompts",
             1.0, 1e9)
           .optional(),
       word("scheduler",

@@ -21,7 +21,8 @@ struct serving {
   static constexpr profile_part part = profile_part::all;
   static constexpr const char* help =
       "Mean TTFT, ITL and throughput of a model under load. A calibrated prediction also has "
-      "percentiles over requests. Goodput is the rate of requests within ttft_limit_s, and 0 if "
+      "percentiles (TTFT and E2E over requests, ITL over tokens). Goodput is the rate of requests "
+      "within ttft_limit_s, and 0 if "
       "the mean ITL exceeds itl_limit_s.";
   static std::vector<key> keys() {
     std::vector<key> k = {model_key(), accelerator_key()};
