@@ -40,6 +40,7 @@ lines() {
 {"query":"serving","model":"llama_3_70b","accelerator":"h100_sxm","prefill_tensor_parallel":^,"decode_tensor_parallel":^,"engine":"vllm","isl":@,"osl":@,"concurrency":@,"method":"closed_form"}
 {"query":"serving","id":%,"model":"llama_3_8b","accelerator":"h100_sxm","engine":"vllm","workload":"sharegpt","concurrency":@,"method":"closed_form"}
 {"query":"ridge","accelerator":"h100_sxm","format":"fp8"}
+{"query":"serving","id":%,"model":"llama_3_8b","accelerator":"h100_sxm","engine":"vllm","isl":512,"osl":64,"concurrency":4,"check":true}
 {"query":"moe_ffn","id":%,"accelerator":"h100_sxm","tokens":@,"hidden":4096,"intermediate":1536,"experts":128,"top_k":8}
 {"query":"kv_capacity","id":%,"model":"llama_3_70b","accelerator":"h100_sxm","tp":^,"context":@}
 {"query":"collective","id":%,"accelerator":"h100_sxm","operation":"all_reduce","ranks":8,"bytes":@}

@@ -73,7 +73,9 @@ ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version 0.11.2
 ask kv_capacity utilization 0.9 0 "${room[@]:1}" --engine-version v0.20
 ask kv_capacity utilization 0.92 0 "${room[@]:1}" --engine-version 0.21.0
 ask kv_capacity utilization 0.92 0 "${room[@]:1}" --engine-version 0.28.0rc1
-refuses 'engine_version is "0.7.2": before 0.8 vLLM ran its first engine (V0)' "${room[@]}" --engine-version 0.7.2
+ask kv_capacity utilization 0.92 0 "${room[@]:1}" --engine-version 0.21.0+cu128
+refuses 'engine_version is "0.7.2", a release of vLLM: before 0.8 it ran its first engine (V0)' "${room[@]}" --engine-version 0.7.2
+refuses 'engine_version is "-1.30"; allowed: vllm-0.10' "${room[@]}" --engine-version=-1.30
 refuses 'engine_version is "new"; allowed: vllm-0.10' "${room[@]}" --engine-version new
 # CUDA graphs: 7 of 51 sizes of 0.6 GiB to 32 tokens.
 ask kv_capacity runtime_bytes "$(awk 'BEGIN { print (0.04 + 0.6 * 7 / 51) * 1024 ^ 3 }')" 1000 "${room[@]:1}" --cuda-graph-tokens 32

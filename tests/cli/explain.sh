@@ -248,6 +248,13 @@ refuses 'PM-E010: row is 0' explain "${plan[@]}" --row 0
 few=$("$napkin" explain "${step[@]}" --depth 2 | wc -l)
 more=$("$napkin" explain "${step[@]}" --depth 5 | wc -l)
 [[ $few -lt $more ]] || fail "--depth 2 has $few lines, --depth 5 $more"
+# A part of a long formula that a listed step uses is listed too; no derivation is of megabytes.
+open=(explain serving --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --engine vllm --input_tokens 2000 --output_tokens 500 --requests_per_s 2)
+text=$("$napkin" "${open[@]}" --depth 2)
+for part in $(grep -oE 'part [0-9]+' <<<"$(tr -s '\n ' ' ' <<<"$text")" | sort -u | tr ' ' _); do
+  grep -qE "^ +${part/_/ } = " <<<"$text" || fail "explain --depth 2 uses ${part/_/ } and does not list it"
+done
+[[ $text == *' part '* && $("$napkin" "${open[@]}" --json | wc -c) -lt 1000000 ]] || fail 'a derivation without parts, or of a megabyte'
 # In text what a part has stands below its name: no step's name has more than 60 characters, and JSON has all of each.
 deep=(serving --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --input_tokens 2048 --output_tokens 512 --concurrency 64)
 all=$("$napkin" explain "${deep[@]}" --all | sed -n '/^steps$/,/^result$/p')

@@ -120,14 +120,15 @@ TEST_CASE("a GPU of a pipeline does the work of its own layers, for each micro-b
   two.layout.pipeline = 2;
   const pm::duration<> t = 10.0 * pm::ms;
   // Above what the board draws without work, 0.62 of 700 W.
-  const auto above_idle = [&t](const pm::deployment& d, double batch) {
-    return pm::power_of_step(d, {.batch = batch, .context = 1000}, t).value() - 0.62 * 700;
+  const auto above_idle = [&t](const pm::deployment& d, double batch, double context = 1000) {
+    return pm::power_of_step(d, {.batch = batch, .context = context}, t).value() - 0.62 * 700;
   };
   CHECK(above_idle(one, 32) > 50);
   // Half of the layers, twice: a step of 64 sequences in two micro-batches of 32.
   CHECK(std::fabs(above_idle(two, 64) / above_idle(one, 32) - 1) < 0.08);
   // One sequence is in one stage at a time: half of the layers, once.
   CHECK(std::fabs(above_idle(two, 1) / above_idle(one, 1) - 0.5) < 0.04);
+  CHECK(std::fabs(above_idle(two, 1, 131072) / above_idle(one, 1, 131072) - 0.5) < 0.04);
 }
 
 TEST_CASE("a replica without a request for half of the time draws idle power for half of it") {

@@ -141,6 +141,18 @@ TEST_CASE("engine_memory: checkpoints of recurrent states with prefix caching") 
   const double three = bytes();
   d.prefix_caching = false;
   CHECK(near(three, 3 * bytes()));
+  // A cached prefix of 3800 tokens has its KV cache and one state, whatever a running one keeps.
+  pm::prefix_levels shared;
+  shared.push_back({3800.0, 50.0});
+  const auto cache = [&](double tokens) {
+    return pm::detail::sequence_on_device(d, tokens).value();
+  };
+  const double kv = cache(4096.0) - cache(296.0);
+  for (const bool caching : {false, true}) {
+    d.prefix_caching = caching;
+    d.states_per_sequence = caching ? 5.0 : 1.0;
+    CHECK(near(pm::detail::cache_tree(d, shared, 4096.0, 16.0).levels[0].tokens, kv + three / 3));
+  }
   d.model = cat::llama_3_70b;
   d.prefix_caching = true;
   CHECK(bytes() == 0.0);

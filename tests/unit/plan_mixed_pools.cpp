@@ -227,4 +227,17 @@ TEST_CASE("plan of two kinds of chip: what of the prefill pool cannot be has a r
   for (const auto& p : unpriced.frontier) CHECK(p.cost_per_million.has_value() == !is_mixed(p));
 }
 
+TEST_CASE("plan: pools beyond a fabric are not offered where nothing else links them") {
+  pm::accelerator a = cat::h100_sxm;  // NVLink connects 8
+  a.host = {};
+  const auto r = pm::plan(request(a, {}, 16), measured);
+  int pools = 0;
+  for (const auto& p : r.frontier) {
+    if (!p.prefill) continue;
+    ++pools;
+    CHECK(p.gpus <= 8);
+  }
+  CHECK(pools > 0);
+}
+
 }  // namespace unit_plan_mixed_pools

@@ -64,12 +64,14 @@ std::optional<std::pair<int, int>> release_numbers(std::string_view text) {
   for (const std::string_view prefix : {"vllm-", "vllm ", "v"}) {
     if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
   }
+  if (text.empty() || text.front() < '0' || text.front() > '9') return {};
   int major = 0, minor = 0;
   const char* const end = text.data() + text.size();
   const auto first = std::from_chars(text.data(), end, major);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return {};
   const auto second = std::from_chars(first.ptr + 1, end, minor);
-  if (second.ec != std::errc() || (second.ptr != end && *second.ptr != '.' && *second.ptr != 'r'))
+  if (second.ec != std::errc()) return {};
+  if (second.ptr != end && std::string_view(".r+").find(*second.ptr) == std::string_view::npos)
     return {};
   return std::pair(major, minor);
 }
@@ -87,7 +89,8 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
   throw perfmodel::error(
       perfmodel::error_code::unknown_name,
       common::cat("engine_version is \"", text,
-                  "\": before 0.8 vLLM ran its first engine (V0); no profile has its Python time "
+                  "\", a release of vLLM: before 0.8 it ran its first engine (V0); no profile has "
+                  "its Python time "
                   "per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
                   "sequence_cpu_s of your own"));
 }

@@ -230,7 +230,8 @@ void repeated_lines::remember(std::string_view line) {
   object = with_key_names(std::move(object));
   const query* const asked = plain_query(object);
   std::vector<line_pattern::token> tokens;
-  if (asked == nullptr || !pattern->match(line, tokens)) return;
+  // A check is no key of its query, and has two results.
+  if (asked == nullptr || object.contains("check") || !pattern->match(line, tokens)) return;
   auto made = std::make_unique<repeated>(
       repeated{.pattern = std::move(*pattern), .object = std::move(object), .asked = *asked});
   made->wanted = mode_in(made->object);
@@ -241,9 +242,13 @@ void repeated_lines::remember(std::string_view line) {
       return;
     made->keys.push_back(k);
   }
-  made->r.emplace(*asked, made->object, profile_);
-  made->c = calibration_of_request(*asked, *made->r, made->wanted);
-  made->r->share_texts();
+  try {
+    made->r.emplace(*asked, made->object, profile_);
+    made->c = calibration_of_request(*asked, *made->r, made->wanted);
+    made->r->share_texts();
+  } catch (const perfmodel::error&) {
+    return;  // evaluated without a memory, as before
+  }
   if (known_.size() < most) {
     known_.push_back(std::move(made));
   } else {

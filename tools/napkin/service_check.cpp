@@ -237,7 +237,9 @@ service_check check_of_serving(const json& object, const given_profile* profile,
 }
 
 checked_service checked_service_of(const json& object, const given_profile* profile) {
-  if (const auto method = object.find("method"); method != object.end() && *method == "simulation")
+  if (const auto method = object.find("method");
+      method != object.end() && method->is_string() &&
+      common::lower_case(method->get<std::string>()) == "simulation")
     throw error(error_code::inconsistent,
                 "method is simulation, and check compares the closed form with it; allowed: one of "
                 "them");

@@ -209,6 +209,21 @@ std::string step_text(const short_steps& all, const pm::derivation_step& step, s
   const std::string above = part_line(all.part_of(at), part);
   return above + wrapped(line, part.empty() ? 2 : 4);
 }
+/// Adds the parts of long formulas that listed steps use.
+void add_parts(const pm::derivation& d, std::vector<std::size_t>& order) {
+  std::vector<bool> listed(d.steps.size(), false);
+  for (const std::size_t i : order) listed[i] = true;
+  for (std::size_t i = d.steps.size(); i-- > 0;) {  // users before what they use
+    if (!listed[i]) continue;
+    for (const std::size_t j : d.steps[i].uses) {
+      if (d.steps[j].symbol == "part") listed[j] = true;
+    }
+  }
+  order.clear();
+  for (std::size_t i = 0; i < listed.size(); ++i) {
+    if (listed[i]) order.push_back(i);
+  }
+}
 /// Steps up to distance `deepest` from any result, or by default the few next to the first one.
 std::string steps_text(const explanation& e, int deepest, bool as_markdown, std::size_t most) {
   const pm::derivation& d = e.derivation;
@@ -225,6 +240,7 @@ std::string steps_text(const explanation& e, int deepest, bool as_markdown, std:
     order.resize(most);
     std::sort(order.begin(), order.end());
   }
+  add_parts(d, order);
   const short_steps all(d);
   std::string s, part;
   for (const std::size_t i : order) s += step_text(all, d.steps[i], i, as_markdown, part);

@@ -64,7 +64,7 @@ constexpr T step_token_budget(const basic_deployment<T>& d, const basic_service_
 
 /// Prompt tokens that an engine step may take. Under mixed chunks each sequence that decodes in the
 /// step uses one token of the budget (at least one token if any decodes). At least a sixteenth of
-/// the budget stays for prefill.
+/// the budget, and one token, stays for prefill.
 /// Test: a load that states the engine's default has the same budget.
 template <Scalar T>
 constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_load<T>& l,
@@ -73,7 +73,7 @@ constexpr T prefill_budget(const basic_deployment<T>& d, const basic_service_loa
   if (scheduler != scheduling::mixed_chunks) return tokens;
   const T per_step =
       upper(decoding) > 0.0 ? scalar_max(T(1.0), T(decoding / concurrent_steps(d))) : T();
-  return scalar_max(T(tokens - per_step), T(tokens / 16.0));
+  return scalar_max(T(tokens - per_step), scalar_max(T(tokens / 16.0), scalar_min(tokens, T(1.0))));
 }
 
 /// Largest decode batch n that the token budget allows under mixed chunks. A sequence decodes for

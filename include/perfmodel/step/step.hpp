@@ -89,18 +89,18 @@ constexpr basic_estimate<T> step(const basic_deployment<T>&, const basic_iterati
 
 /// Mean power of one GPU in an engine step that takes `time`: board_power_of the step's work. With
 /// p pipeline stages a GPU has 1/p of the layers and computes them for each micro-batch: in all the
-/// layers of the model once, for batch / p sequences. Fewer decodes than stages read as many weights
-/// less often.
+/// layers of the model once, for batch / p sequences. With fewer sequences than stages, stages wait.
 /// Errors: those of demand_of_step; inconsistent without a stated tdp.
 /// Test: Llama 3.1 8B on H100 within 25 % of measured watts; 2 stages at twice the batch as 1.
 template <Scalar T>
 constexpr power<T> power_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
                                  const duration<T>& time) {
   const basic_step_demand<T> s = demand_of_step(d, i);
-  T busy(1.0);
-  if (upper(i.prefill_tokens) == 0.0) busy = scalar_min(T(i.batch / d.layout.pipeline), T(1.0));
-  return board_power_of(d.device, bandwidth<T>((busy * s.weights + s.cache) / time),
-                        T(s.compute / time));
+  const bool has_chunk = upper(i.prefill_tokens) > 0.0 && !i.steady;
+  const double steps = double(d.layout.pipeline) * d.layout.data;
+  const T busy = has_chunk ? T(1.0) : scalar_min(T(i.batch / steps), T(1.0));
+  return board_power_of(d.device, bandwidth<T>(busy * (s.weights + s.cache) / time),
+                        T(busy * s.compute / time));
 }
 
 }  // namespace perfmodel::inline v0_3

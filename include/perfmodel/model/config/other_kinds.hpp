@@ -106,7 +106,7 @@ void refuse_other_layers(const config_fields<Json>& own) {
       "attention without a router: routed attention heads are not modelled";
   if (type == "jetmoe" || type == "moduleformer") own.refuse("model_type", routed);
   for (const char* experts : {"n_att_experts", "num_attn_experts", "num_attention_experts"}) {
-    if (own.has(experts)) own.refuse(experts, routed);
+    if (own.whole_or(experts, 1, 0, 1e6) > 1) own.refuse(experts, routed);
   }
   constexpr const char* fused =
       "layers with separate mixers: attention and Mamba heads that share projections and caches "
