@@ -59,7 +59,7 @@ open|100|298200|a service in an open loop of 4 requests a second
 drafts|100|65900|a service with 3 draft tokens
 pools|100|82300|a service of a prefill and a decode replica
 plan|3815|40000|a plan, each evaluated candidate
-open_plan|2904|134800|a plan of an open loop, each evaluated candidate
+open_plan|2904|148000|a plan of an open loop, each evaluated candidate
 MODES
 
 if [[ -n $napkin ]]; then
