@@ -154,8 +154,8 @@ class basic_latency_distribution {
   }
 
   /// Adds a constant and an exponential wait of mean `wait` to all parts, except the first `skip`.
-  /// Two exponential terms become one with the sum of their means (an approximation). Of a range and
-  /// a wait, the one of the smaller deviation becomes its mean.
+  /// Two exponential terms become one with the sum of their means (an approximation). Of a range
+  /// and a wait, the one of the smaller deviation becomes its mean.
   constexpr void delay(const duration<T>& constant, const duration<T>& wait, std::size_t skip = 0) {
     for (std::size_t i = skip; i < count_; ++i) {
       basic_latency_part<T>& p = parts_[i];

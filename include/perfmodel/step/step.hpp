@@ -89,7 +89,7 @@ constexpr basic_estimate<T> step(const basic_deployment<T>&, const basic_iterati
 
 /// Mean power of one GPU in an engine step that takes `time`: board_power_of the step's work. With
 /// p pipeline stages a GPU has 1/p of the layers and computes them for each micro-batch: in all the
-/// layers of the model once, for batch / p sequences. With fewer sequences than stages, stages wait.
+/// layers of the model once, for batch / p sequences. With fewer sequences than stages, some wait.
 /// Errors: those of demand_of_step; inconsistent without a stated tdp.
 /// Test: Llama 3.1 8B on H100 within 25 % of measured watts; 2 stages at twice the batch as 1.
 template <Scalar T>
