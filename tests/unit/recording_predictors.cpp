@@ -689,7 +689,7 @@ TEST_CASE("compare: a roofline's corner by the iron law") {
              WithinRel(std::pow(std::pow(data, 4) + std::pow(work, 4), 0.25) + 1.3e-6, 2e-3));
 }
 
-TEST_CASE("compare: an H200 by the profile of its own GEMMs") {
+TEST_CASE("compare: an H200 by the profile of its own GEMMs", "[long]") {
   // What the H200 measured: its sweep with cold weights fits the profile; the shapes left out, the
   // verification of drafts and the steps of eight layers are predicted.
   const std::string folder = std::string(PERFMODEL_SOURCE_DIR) + "/validation/recordings/h200_sxm/";
@@ -724,7 +724,7 @@ TEST_CASE("compare: an H200 by the profile of its own GEMMs") {
   CHECK(step.median < shipped_steps);
 }
 
-TEST_CASE("compare: GPUs by profiles of all their cold GEMMs") {
+TEST_CASE("compare: GPUs by profiles of all their cold GEMMs", "[long]") {
   // Shapes of both programs are left out in turn: no fit has seen the (n, k) that it predicts. On
   // the H100 verified shapes reach less of DRAM's bandwidth than the sweep's: docs/validation/h100.md
   struct run {
