@@ -25,16 +25,18 @@ constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
     if (blocks) return ceil(T(context / block_size)) - floor(T(before / block_size));
     return sequence_on_device(d, T(context - before)).value();
   };
-  // A cached prefix keeps one copy of the recurrent states, those at its end.
-  basic_deployment<T> cached = d;
-  cached.prefix_caching = false;
-  cached.states_per_sequence = T(1.0);
+  T states{};  // a cached prefix keeps one copy of the recurrent states, those at its end
+  if (!blocks) {
+    basic_deployment<T> cached = d;
+    cached.prefix_caching = false;
+    cached.states_per_sequence = T(1.0);
+    states = states_on_device(cached).value();
+  }
   basic_prefix_tree<T> tree;
   T before{}, rest = stored_after(before);
   for (const auto& level : shared) {
     before += level.tokens;
     const T next = stored_after(before);
-    const T states = blocks ? T(0.0) : states_on_device(cached).value();
     tree.levels.push_back({scalar_max(T(rest - next), T(0.0)) + states, level.prefixes});
     rest = next;
   }
