@@ -78,6 +78,13 @@ refuses() {
   [[ $said != *$'\n'* && $said == *"$code"* ]] || fail "napkin $*: says '$said', not one line with $code"
 }
 
+# needs_python: skips the test without python3.
+needs_python() {
+  command -v python3 >/dev/null && return
+  echo 'skipped: python3 is not installed'
+  exit 77
+}
+
 # needs_measurements: `measured` is the folder of published measurements, which are not part of this
 # repository. Skips the test without it; fails where PERFMODEL_SHARED promises it. Of shared_*.sh.
 needs_measurements() {

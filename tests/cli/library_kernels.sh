@@ -3,10 +3,7 @@
 # shellcheck disable=SC2016  # backquotes of Markdown
 . "$(dirname "$0")/lib.bash"
 
-if ! command -v python3 >/dev/null; then
-  echo 'skipped: python3 is not installed'
-  exit 77
-fi
+needs_python
 predictions=$source_dir/validation/predictions
 recordings=$source_dir/validation/recordings
 page=$(<"$source_dir/docs/validation/library_kernels.md")

@@ -2,10 +2,7 @@
 # Percentiles of random services against their order and their means: closed loops, runs, arrival rates, static batches,
 # drafts and pools, by closed form and by simulation. percentiles.sh <napkin> <source folder>
 . "$(dirname "$0")/lib.bash"
-if ! command -v python3 >/dev/null; then
-  echo 'skipped: python3 is not installed'
-  exit 77
-fi
+needs_python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -3,7 +3,7 @@
 . "$(dirname "$0")/lib.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-command -v python3 >/dev/null || { echo "skipped: no python3"; exit 77; }
+needs_python
 
 # reads <python>: SVG and answer as `root`, `a`; marks() are the (x, y) of all points, rows() of all bars.
 cat >"$work/read.py" <<'END'

@@ -1,10 +1,7 @@
 #!/usr/bin/env bash
 # Bold, dim and red text: at a terminal, in no file and no JSON. styles.sh <napkin> <source folder>
 . "$(dirname "$0")/lib.bash"
-if ! command -v python3 >/dev/null; then
-  echo 'skipped: python3 is not installed'
-  exit 77
-fi
+needs_python
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 escape=$'\x1b'
