@@ -2,6 +2,11 @@
 // on common accelerators.
 #pragma once
 
+#include <optional>
+#include <perfmodel/hardware/accelerator.hpp>
+#include <string>
+#include <vector>
+
 #include "model_file.hpp"
 
 namespace napkin {
