@@ -139,6 +139,7 @@ for key in requests_per_s output_tokens_per_s batch ttft_s; do null $key "$json"
 json=$("$napkin" step --batch 4 --context 1000 "${alone[@]}" --measured 50ms --json)
 for key in time_s bound_time_s interval_80_s measured_over_predicted possible; do null $key "$json"; done
 [[ $("$napkin" step --batch 4 --context 1000 "${alone[@]}") != *'limited by'* ]] || fail 'a step that does not fit is limited by something'
+[[ $("$napkin" step --batch 4 --context 1000 "${alone[@]}") != *joules* ]] || fail 'a step that does not fit has an energy'
 
 # --- runs of a service that the shipped profile says are overloaded ----------------------------------------
 scratch=$(mktemp -d)

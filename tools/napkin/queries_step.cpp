@@ -47,7 +47,7 @@ struct step {
     out.add("time_s", "time", e.time);
     out.explain(e);
     note_work(in, out, d, i);
-    if constexpr (requires { mode.notes; }) add_energy(out, d, i, e.time);
+    if constexpr (requires { mode.notes; }) add_energy(out, d, i, e);
     if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::all_reduce_kind_of(d, i, mode);
     note_formats(out, in);
     return out;
@@ -57,13 +57,13 @@ struct step {
   /// Power of a GPU, and the energy of all GPUs per token of the step.
   template <pm::Scalar T>
   static void add_energy(outcome<T>& out, const pm::basic_deployment<T>& d,
-                         const pm::basic_iteration<T>& i, const pm::duration<T>& time) {
-    if (!pm::has_board_power(d.device)) return;
-    const pm::power<T> each = pm::power_of_step(d, i, time);
+                         const pm::basic_iteration<T>& i, const pm::basic_estimate<T>& e) {
+    if (!e.feasible.feasible || !pm::has_board_power(d.device)) return;
+    const pm::power<T> each = pm::power_of_step(d, i, e.time);
     const T tokens = i.batch * i.tokens_per_sequence + i.prefill_tokens;
     out.add("power_w", "power of one GPU", each);
     out.add("joules_per_token", "joules per token, all GPUs",
-            T(double(d.layout.ranks()) * each * time / (tokens * pm::lift<T>(pm::joule))));
+            T(double(d.layout.ranks()) * each * e.time / (tokens * pm::lift<T>(pm::joule))));
   }
   /// Work of one GPU in a measured step: its matrix FLOP, and the bytes of weights and KV cache
   /// that every step reads.
