@@ -173,12 +173,12 @@ class recorded_program {
     }
   }
   /// The whole number above x (by = 1) or below it (by = -1). It does not hold where x misses a
-  /// whole number by so little that the law may not.
+  /// whole number by so little that the law may not: both have few roundings, of 1e-16 each.
   static double rounded(double x, double by, double& holds) {
     constexpr double whole = 6755399441055744.0;  // 1.5 x 2^52: above it doubles are whole
     const double nearest = (x + whole) - whole, miss = by * (x - nearest);
     const double away = perfmodel::scalar_max(miss, -miss),
-                 least = perfmodel::scalar_max(1e-12 * x, 1e-12);
+                 least = perfmodel::scalar_max(1e-13 * x, 1e-13);
     // Below 0 if away is more than 0 and less than `least`, or if x is too large for a count.
     const double sure = perfmodel::scalar_min(away * (away - least), 1e12 - x);
     holds = perfmodel::scalar_min(holds, sure);
