@@ -12,9 +12,9 @@
 
 namespace napkin {
 
-/// Threads that call work(thread, i) for each i below a count, in any order. The caller is thread 0.
-/// The other threads begin at the first call and wait between calls, so that what a thread has
-/// memoised remains. With fewer threads than requested, or none, the caller works alone.
+/// Threads that call work(thread, i) for each i below a count, in any order; the caller is one of
+/// them, thread 0. The others begin at the first call and wait between calls, so that what a thread
+/// has memoised remains. Where none can be started, the caller works alone.
 class line_pool {
  public:
   using work = std::function<void(unsigned thread, std::size_t i)>;

@@ -89,11 +89,11 @@ class recorded_steps {
 
  private:
   struct sizes {  ///< powers of two of the inputs
-    std::uint64_t batch = 0, prompt = 0, before = 0, prompts = 0;
+    std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
     friend bool operator==(const sizes&, const sizes&) = default;
   };
   struct any_size {
-    static constexpr std::uint64_t batch = 0, prompt = 0, before = 0, prompts = 0;
+    static constexpr std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
     friend bool operator==(const any_size&, const any_size&) = default;
   };
   /// What a record is for, in addition to bounds of its inputs.
@@ -153,9 +153,9 @@ class recorded_steps {
     basic_iteration<recorded<T>> t;
     t.batch = input(i.batch, k.size.batch, k.decodes);
     t.context = input(i.context, 0, true);
-    t.prefill_tokens = input(i.prefill_tokens, k.size.prompt, k.prefills);
-    t.prefill_past = input(i.prefill_past, k.size.before, k.past);
-    t.prefill_sequences = input(i.prefill_sequences, k.size.prompts, k.several);
+    t.prefill_tokens = input(i.prefill_tokens, k.size.prefill, k.prefills);
+    t.prefill_past = input(i.prefill_past, k.size.past, k.past);
+    t.prefill_sequences = input(i.prefill_sequences, k.size.sequences, k.several);
     t.tokens_per_sequence = i.tokens_per_sequence;
     t.steady = i.steady;
     const program law(r, law_(t));
