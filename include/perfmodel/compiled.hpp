@@ -1,5 +1,4 @@
-// Declarations of steps and services over double, whose definitions are a library: link
-// perfmodel::compiled.
+// Declarations of steps and services over double. Link perfmodel::compiled, which defines them.
 #pragma once
 
 #include <perfmodel/core/estimate.hpp>

@@ -1,4 +1,4 @@
-// Declarations of plans, whose definitions are a library: link perfmodel::compiled.
+// Declarations of plans. Link perfmodel::compiled, which defines them.
 #pragma once
 
 #include <perfmodel/compiled.hpp>
