@@ -13,6 +13,11 @@ if(TARGET perfmodel_tools)
   install(EXPORT perfmodel-tools-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
 endif()
 
+if(TARGET perfmodel_compiled)
+  install(TARGETS perfmodel_compiled EXPORT perfmodel-compiled-targets ARCHIVE DESTINATION "${CMAKE_INSTALL_LIBDIR}")
+  install(EXPORT perfmodel-compiled-targets NAMESPACE perfmodel:: DESTINATION "${package_dir}")
+endif()
+
 set(perfmodel_c_file "")
 if(TARGET perfmodel_c)
   set(perfmodel_c_file "${CMAKE_SHARED_LIBRARY_PREFIX}perfmodel_c${CMAKE_SHARED_LIBRARY_SUFFIX}")

@@ -1,4 +1,5 @@
 # perfmodel::perfmodel   the core: units, hardware, operators, models, laws, steps, serving, plans
+# perfmodel::compiled    steps, services and plans over double as a static library: perfmodel/compiled.hpp declares them
 # perfmodel::tools       what stands on the core: fits (which need Eigen), advice, diagnosis, audits
 #
 # Each has an include folder of its own, so that a core header cannot find one of the tools. They are
@@ -31,5 +32,17 @@ function(perfmodel_add_library)
   if(TARGET Eigen3::Eigen)
     perfmodel_add_headers(perfmodel_tools tools "${perfmodel_tools_include_dir}" ${perfmodel_tools_headers})
     target_link_libraries(perfmodel_tools INTERFACE perfmodel Eigen3::Eigen)
+  endif()
+endfunction()
+
+function(perfmodel_add_compiled)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compiled_*.cpp")
+  add_library(perfmodel_compiled STATIC ${sources})
+  add_library(perfmodel::compiled ALIAS perfmodel_compiled)
+  set_target_properties(perfmodel_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON)
+  target_link_libraries(perfmodel_compiled PUBLIC perfmodel)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    # At -O2 GCC 12 takes members of an optional that is tested first for uninitialised.
+    target_compile_options(perfmodel_compiled PRIVATE -Wno-maybe-uninitialized)
   endif()
 endfunction()

@@ -2,6 +2,8 @@
 // plan. usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | empty
 //        bench_instructions closed | open | pools | drafts | bound | step | steps | passes | plan | open_plan | no_service
 //            100 services, 10,000 prepared bounds, 100,000 prepared steps (steps: in blocks), 100 passes, one plan
+//        bench_instructions prepared_closed | prepared_open
+//            1,000 services of a prepared deployment
 #include <algorithm>
 #include <array>
 #include <cstdio>
@@ -78,17 +80,31 @@ constexpr int rounds = 200;
 
 constexpr int answers = 100;
 
+double sum_of_percentiles(const pm::serving_estimate& s) {
+  double sum = 0;
+  for (const double share : {0.5, 0.9, 0.99}) {
+    sum += s.ttft_distribution.quantile(share).value() + s.itl_distribution.quantile(share).value();
+  }
+  return sum;
+}
 /// A service with its percentiles, each call with another prompt length.
 [[gnu::noinline]] double serve(const pm::deployment& d, pm::service_load l,
                                const pm::calibrated& calibration) {
   double sum = 0;
   for (int i = 0; i < answers; ++i) {
     l.input_tokens = 2049.0 + i % 50;
-    const pm::serving_estimate s = pm::serving(d, l, calibration);
-    for (const double share : {0.5, 0.9, 0.99}) {
-      sum +=
-          s.ttft_distribution.quantile(share).value() + s.itl_distribution.quantile(share).value();
-    }
+    sum += sum_of_percentiles(pm::serving(d, l, calibration));
+  }
+  return sum;
+}
+/// The same of a prepared deployment.
+[[gnu::noinline]] double serve_prepared(const pm::deployment& d, pm::service_load l,
+                                        const pm::calibrated& calibration) {
+  auto prepared = pm::prepare(d, calibration);
+  double sum = 0;
+  for (int i = 0; i < 10 * answers; ++i) {
+    l.input_tokens = 2049.0 + i % 50;
+    sum += sum_of_percentiles(pm::serving(prepared, l));
   }
   return sum;
 }
@@ -167,8 +183,9 @@ constexpr int answers = 100;
 /// The result of a mode about services; none for another mode.
 std::optional<double> of_services(const char* mode) {
   const auto is = [mode](const char* name) { return std::strcmp(mode, name) == 0; };
-  constexpr const char* modes[] = {"closed", "open",   "pools", "drafts",    "bound",     "step",
-                                   "steps",  "passes", "plan",  "open_plan", "no_service"};
+  constexpr const char* modes[] = {
+      "closed", "open", "pools",     "drafts",          "bound",         "step",      "steps",
+      "passes", "plan", "open_plan", "prepared_closed", "prepared_open", "no_service"};
   if (!std::any_of(std::begin(modes), std::end(modes), is)) return {};
   const pm::deployment d{.device = catalog::h100_sxm,
                          .model = catalog::llama_3_70b,
@@ -178,12 +195,14 @@ std::optional<double> of_services(const char* mode) {
   pm::service_load l{
       .input_tokens = 2048.0, .output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
   if (is("closed")) return serve(d, l, calibration);
+  if (is("prepared_closed")) return serve_prepared(d, l, calibration);
   if (is("pools")) return serve_pools(d, l, calibration);
   if (is("drafts")) return serve_drafts(d, l, calibration);
   if (is("bound") || is("step")) return prepared(d, calibration, is("bound"));
   if (is("steps")) return prepared_blocks(d, calibration);
   l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
   if (is("open")) return serve(d, l, calibration);
+  if (is("prepared_open")) return serve_prepared(d, l, calibration);
   if (is("passes")) return pass(d, calibration);
   return is("plan") || is("open_plan") ? plan(calibration, is("open_plan")) : 0.0;
 }
@@ -222,7 +241,7 @@ int main(int argc, char** argv) {
     std::fputs(
         "usage: bench_instructions quantity | raw | quantity_by_reference | raw_by_reference | "
         "empty | closed | open | pools | drafts | bound | step | steps | passes | plan | "
-        "open_plan | no_service\n",
+        "open_plan | prepared_closed | prepared_open | no_service\n",
         stderr);
     return 2;
   }

@@ -50,16 +50,18 @@ while IFS='|' read -r mode results limit words; do
   all=$(count "$bench" "$mode" </dev/null)
   held "$mode" $(((all - start) / results)) "$limit" "$words"
 done <<'MODES'
-bound|10000|336|a prepared bound of a decode step, its time alone
-step|100000|2690|a prepared decode step, its time alone
-steps|100000|1080|a prepared decode step in a block of them
+bound|10000|330|a prepared bound of a decode step, its time alone
+step|100000|2190|a prepared decode step, its time alone
+steps|100000|985|a prepared decode step in a block of them
 passes|100|4790|a decode step of a service
 closed|100|64000|a service in a closed loop of 64
-open|100|298200|a service in an open loop of 4 requests a second
+open|100|297500|a service in an open loop of 4 requests a second
+prepared_closed|1000|58000|a service in a closed loop, of a prepared deployment
+prepared_open|1000|239900|a service in an open loop, of a prepared deployment
 drafts|100|65900|a service with 3 draft tokens
 pools|100|82300|a service of a prefill and a decode replica
 plan|3815|40000|a plan, each evaluated candidate
-open_plan|2904|148000|a plan of an open loop, each evaluated candidate
+open_plan|2904|147500|a plan of an open loop, each evaluated candidate
 MODES
 
 if [[ -n $napkin ]]; then
@@ -69,18 +71,18 @@ if [[ -n $napkin ]]; then
       printf "{\"query\":\"%s\",\"id\":%d,\"accelerator\":\"h100_sxm\",", query, i
       if (query == "gemm") { printf "\"m\":%d,\"n\":8192,\"k\":8192,\"format\":\"bf16\"}\n", i; continue }
       printf "\"model\":\"llama_3_70b\",\"tensor_parallel\":8,\"engine\":\"vllm\","
-      if (query == "step") printf "\"batch\":%d,\"context\":4096}\n", i
+      if (query == "step") printf "\"batch\":%d,\"context\":4096}\n", i % 256 + 1
       else printf "\"input_tokens\":%d,\"output_tokens\":256,\"concurrency\":64}\n", 1024 + i
     } }'
   }
-  start=$(count "$napkin" batch </dev/null)
+  start=$(count "$napkin" batch --threads 1 </dev/null)
   while IFS='|' read -r query limit words; do
     requests "$query" >"$scratch/requests"
-    all=$(count "$napkin" batch <"$scratch/requests")
+    all=$(count "$napkin" batch --threads 1 <"$scratch/requests")
     held "batch_$query" $(((all - start) / lines)) "$limit" "$words"
   done <<'QUERIES'
 gemm|47500|napkin batch: a calibrated GEMM
-step|69600|napkin batch: a calibrated step
+step|72000|napkin batch: a calibrated step
 serving|191000|napkin batch: a calibrated service in a closed loop
 QUERIES
 fi

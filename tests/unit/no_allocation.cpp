@@ -110,4 +110,19 @@ TEST_CASE("prepared steps allocate nothing once they are recorded") {
   CHECK(allocations_of(ask) == 0);
 }
 
+TEST_CASE("services of a prepared deployment allocate nothing once their steps are recorded") {
+  const pm::deployment d{.device = cat::h100_sxm,
+                         .model = cat::llama_3_70b,
+                         .layout = {.tensor = 8},
+                         .serving_engine = pm::engine::vllm};
+  auto prepared = pm::prepare(d, pm::calibrated_for(cat::h100_sxm, pm::engine::vllm));
+  pm::service_load l{.input_tokens = 2048.0, .output_tokens = 256.0};
+  l.arrivals = pm::open_loop{.rate = 4.0 * pm::request / pm::second};
+  const auto ask = [&] { sink = pm::serving(prepared, l).itl.value(); };
+  long first = 0;
+  for (int i = 0; i < 400; ++i) first += allocations_of(ask);
+  CHECK(first > 0);
+  CHECK(allocations_of(ask) == 0);
+}
+
 }  // namespace unit_no_allocation

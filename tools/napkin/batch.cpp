@@ -1,13 +1,17 @@
 #include "batch.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <istream>
+#include <memory>
 #include <ostream>
 
 #include "ask.hpp"
 #include "audit.hpp"
+#include "line_pool.hpp"
 #include "output.hpp"
 #include "repeated_lines.hpp"
+#include "thread_pool.hpp"
 
 namespace napkin {
 
@@ -42,6 +46,8 @@ class line_reader {
     return any;
   }
   bool too_long() const { return too_long_; }
+  /// Whether a whole line has been read, so that next() does not wait.
+  bool has_line() const { return read_.find('\n', std::min(at_, read_.size())) != read_.npos; }
 
  private:
   /// Reads what is there; waits where nothing is. False at the end of the input.
@@ -75,26 +81,114 @@ class line_reader {
   bool too_long_ = false;
 };
 
+struct batch_line {
+  std::string text{}, answer{};
+  bool too_long = false, is_error = false;
+};
+
+/// Lines that have been read: what is there, and at least one.
+class line_block {
+ public:
+  /// Reads the next lines; false after the last. A failure of a later line is thrown by the next
+  /// call, behind the lines before it.
+  bool read(line_reader& from) {
+    size_ = 0;
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    if (!add(from)) return false;
+    try {
+      while (size_ < most && from.has_line()) add(from);
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+    return true;
+  }
+  std::size_t size() const { return size_; }
+  batch_line& operator[](std::size_t i) { return lines_[i]; }
+  /// Whether the lines may be evaluated in any order: a claim is held against earlier ones. A
+  /// backslash may hide its name.
+  bool is_unordered() const {
+    return std::none_of(lines_.begin(), end(), [](const batch_line& l) {
+      return l.text.find("audit") != l.text.npos || l.text.find('\\') != l.text.npos;
+    });
+  }
+
+ private:
+  static constexpr std::size_t most = 512;
+
+  bool add(line_reader& from) {
+    if (size_ == lines_.size()) lines_.emplace_back();
+    batch_line& l = lines_[size_];
+    if (!from.next(l.text)) return false;
+    l.too_long = from.too_long();
+    ++size_;
+    return true;
+  }
+  std::vector<batch_line>::const_iterator end() const {
+    return lines_.begin() + static_cast<std::ptrdiff_t>(size_);
+  }
+
+  std::vector<batch_line> lines_{};
+  std::size_t size_ = 0;
+  std::exception_ptr failure_{};
+};
+
+/// Evaluates lines, with what one thread remembers of earlier ones.
+class line_evaluator {
+ public:
+  line_evaluator(const given_profile* profile, batch_of what, earlier_claims& before)
+      : profile_(profile), what_(what), before_(before), repeated_(profile) {}
+
+  void evaluate(batch_line& l, std::size_t number) {
+    const bool may_repeat = what_ == batch_of::requests && !l.too_long;
+    l.is_error = false;
+    if (const std::string_view known = may_repeat ? repeated_.answer(l.text) : ""; !known.empty()) {
+      l.answer = known;
+      return;
+    }
+    const json answer = l.too_long ? error_json(too_long(), nullptr, number)
+                                   : answer_line(l.text, {profile_, what_, &before_, number});
+    l.is_error = answer.contains("error");
+    l.answer = write_json(answer);
+    if (may_repeat && !l.is_error) repeated_.remember(l.text);
+  }
+
+ private:
+  const given_profile* profile_;
+  batch_of what_;
+  earlier_claims& before_;
+  repeated_lines repeated_;
+};
+
 }  // namespace
 
-bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile, batch_of what) {
+bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile, batch_of what,
+               int threads) {
+  constexpr std::size_t piece = 16;  // lines that a thread takes at a time
   line_reader lines(in, out);
+  line_block block;
   bool all_answered = true;
   earlier_claims before;
-  repeated_lines repeated(profile);
-  std::string line;
-  for (std::size_t number = 1; lines.next(line) && out; ++number) {
-    const bool may_repeat = what == batch_of::requests && !lines.too_long();
-    if (const std::string_view known = may_repeat ? repeated.answer(line) : ""; !known.empty()) {
-      out << known << '\n';
-      continue;
+  line_pool pool(thread_count(threads));
+  std::vector<std::unique_ptr<line_evaluator>> evaluators;
+  for (unsigned i = 0; i < pool.threads(); ++i)
+    evaluators.push_back(std::make_unique<line_evaluator>(profile, what, before));
+  for (std::size_t first = 1; out && block.read(lines); first += block.size()) {
+    const auto evaluate = [&](unsigned thread, std::size_t i) {
+      evaluators[thread]->evaluate(block[i], first + i);
+    };
+    const bool is_shared = pool.threads() > 1 && what == batch_of::requests &&
+                           block.size() > piece && block.is_unordered();
+    if (is_shared) {
+      pool.run((block.size() + piece - 1) / piece, [&](unsigned thread, std::size_t p) {
+        for (std::size_t i = p * piece; i < block.size() && i < (p + 1) * piece; ++i)
+          evaluate(thread, i);
+      });
     }
-    const json answer = lines.too_long() ? error_json(too_long(), nullptr, number)
-                                         : answer_line(line, {profile, what, &before, number});
-    const bool is_error = answer.contains("error");
-    all_answered = all_answered && !is_error;
-    out << write_json(answer) << '\n';
-    if (may_repeat && !is_error) repeated.remember(line);
+    for (std::size_t i = 0; i < block.size() && out; ++i) {
+      if (!is_shared) evaluate(0, i);
+      all_answered = all_answered && !block[i].is_error;
+      out << block[i].answer << '\n';
+    }
   }
   out.flush();
   return all_answered;

@@ -746,6 +746,7 @@ struct commands {
   CLI::App* batch =
       app.add_subcommand("batch", "JSON Lines on stdin: one result per request, line by line");
   std::string batch_profile{};
+  int batch_threads = 0;
   audit_command auditing{app};
   calibrate_command calibrating;
   CLI::App* requiring = app.add_subcommand(
@@ -818,6 +819,9 @@ struct commands {
                      "profile file written by napkin calibrate, for the lines of its accelerator")
         ->type_name("")
         ->check(a_path());
+    batch->add_option("--threads", batch_threads, "number of threads; default: one per core")
+        ->type_name("")
+        ->check(CLI::Range(0, 4096).description(""));
   }
 
   /// Options of sensitivity and sweep that their queries share, a line each.
@@ -1014,7 +1018,9 @@ struct commands {
   int run() const {
     if (batch->parsed()) {
       const auto profile = batch_profile.empty() ? nullptr : napkin::read_profile(batch_profile);
-      return napkin::run_batch(std::cin, std::cout, profile.get()) ? success : some_lines_failed;
+      const bool all = napkin::run_batch(std::cin, std::cout, profile.get(),
+                                         napkin::batch_of::requests, batch_threads);
+      return all ? success : some_lines_failed;
     }
     if (auditing.parsed()) return auditing.run();
     if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());

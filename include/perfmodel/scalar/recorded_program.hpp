@@ -1,6 +1,7 @@
 // A recorded law as a list of operations on doubles.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <perfmodel/scalar/recorded.hpp>
@@ -31,6 +32,7 @@ class recorded_program {
     }
     for (const recorded<T>& x : results) results_.push_back(place_of(x.terms()));
     usable_ = !r.is_pinned() && next_ < static_cast<int>(most_numbers);
+    if (usable_) put_in_runs();
     r_ = nullptr;
   }
   bool is_usable() const { return usable_; }
@@ -39,9 +41,38 @@ class recorded_program {
 
   /// Evaluates for the inputs at the front of x; false where a guard fails.
   bool run(numbers& x) const {
-    x[one_] = 1.0;
+    double* const all = x.data();
+    double* to = all + one_ + 1;
+    const instruction* i = code_.data();
     double holds = 1.0;
-    for (const instruction& i : code_) evaluate(i, x[i.to], x[i.a], x[i.b], x[i.c], holds);
+    all[one_] = 1.0;
+    while (i->op < code::end) {
+      const code op = i->op;
+      switch (op) {
+        case code::scale: run_of(op, i, to, [=](auto& n) { return n.factor[0] * all[n.a]; }); break;
+        case code::sum_of_two:
+          run_of(op, i, to,
+                 [=](auto& n) { return n.factor[0] * all[n.a] + n.factor[1] * all[n.b]; });
+          break;
+        case code::sum:
+          run_of(op, i, to, [=](auto& n) {
+            return n.factor[0] * all[n.a] + n.factor[1] * all[n.b] + n.factor[2] * all[n.c];
+          });
+          break;
+        case code::multiply: run_of(op, i, to, [=](auto& n) { return all[n.a] * all[n.b]; }); break;
+        case code::divide: run_of(op, i, to, [=](auto& n) { return all[n.a] / all[n.b]; }); break;
+        case code::maximum:
+          run_of(op, i, to, [=](auto& n) { return perfmodel::scalar_max(all[n.a], all[n.b]); });
+          break;
+        case code::minimum:
+          run_of(op, i, to, [=](auto& n) { return perfmodel::scalar_min(all[n.a], all[n.b]); });
+          break;
+        default:
+          evaluate(*i, *to, all[i->a], all[i->b], holds);
+          to += op < code::above ? 1 : 0;
+          ++i;
+      }
+    }
     return holds >= 0.0;
   }
   /// Evaluates a block of points. `holds` is below 0 for each point of which a guard fails.
@@ -49,10 +80,21 @@ class recorded_program {
     x[one_].fill(1.0);
     holds.fill(1.0);
     for (const instruction& i : code_) {
+      if (i.op == code::end) break;
       const auto each = [&](const auto& f) {
         each_of(x[i.to].data(), x[i.a].data(), x[i.b].data(), x[i.c].data(), f);
       };
       switch (i.op) {
+        case code::scale: {
+          const double f = i.factor[0];
+          each([f](double a, double, double) { return f * a; });
+          break;
+        }
+        case code::sum_of_two: {
+          const std::array<double, 3> f = i.factor;
+          each([f](double a, double b, double) { return f[0] * a + f[1] * b; });
+          break;
+        }
         case code::sum: {
           const std::array<double, 3> f = i.factor;
           each([f](double a, double b, double c) { return f[0] * a + f[1] * b + f[2] * c; });
@@ -66,7 +108,7 @@ class recorded_program {
         case code::floor: round_each(x[i.to].data(), x[i.a].data(), -1.0, holds.data()); break;
         default:
           for (std::size_t k = 0; k < block; ++k)
-            evaluate(i, x[i.to][k], x[i.a][k], x[i.b][k], x[i.c][k], holds[k]);
+            evaluate(i, x[i.to][k], x[i.a][k], x[i.b][k], holds[k]);
       }
     }
   }
@@ -81,19 +123,28 @@ class recorded_program {
     sqrt,
     multiply,
     divide,
+    scale,
+    sum_of_two,
     sum,
     ceil,
     floor,
     above,
     not_above,
     least,
-    below
+    below,
+    end  ///< end of the program
   };
   struct instruction {
     code op;
     std::uint32_t to, a, b, c;
     std::array<double, 3> factor;
   };
+  /// Evaluates an instruction and those of the same operation behind it.
+  template <class F>
+  static void run_of(code op, const instruction*& i, double*& to, const F& f) {
+    do *to++ = f(*i);
+    while ((++i)->op == op);
+  }
   // The result of an operation is no operand of it, so that compilers vectorise these loops.
   template <class F>
   static void each_of(double* __restrict to, const double* __restrict a, const double* __restrict b,
@@ -104,14 +155,10 @@ class recorded_program {
                          double* __restrict holds) {
     for (std::size_t k = 0; k < block; ++k) to[k] = rounded(a[k], by, holds[k]);
   }
+  /// Evaluates one of the operations that have no loop of their own in run().
   static void evaluate(const instruction& i, double& to, const double& a, const double& b,
-                       const double& c, double& holds) {
+                       double& holds) {
     switch (i.op) {
-      case code::sum: to = i.factor[0] * a + i.factor[1] * b + i.factor[2] * c; break;
-      case code::multiply: to = a * b; break;
-      case code::maximum: to = perfmodel::scalar_max(a, b); break;
-      case code::minimum: to = perfmodel::scalar_min(a, b); break;
-      case code::divide: to = a / b; break;
       case code::pow: to = math::pow(a, b); break;
       case code::exp: to = math::exp(a); break;
       case code::log: to = math::log(a); break;
@@ -122,15 +169,16 @@ class recorded_program {
       case code::not_above: holds = a <= 0.0 ? holds : -1.0; break;
       case code::least: holds = a >= 0.0 ? holds : -1.0; break;
       case code::below: holds = a < 0.0 ? holds : -1.0; break;
+      default: break;
     }
   }
   /// The whole number above x (by = 1) or below it (by = -1). It does not hold where x misses a
-  /// whole number by so little that the law may not.
+  /// whole number by so little that the law may not: both have few roundings, of 1e-16 each.
   static double rounded(double x, double by, double& holds) {
     constexpr double whole = 6755399441055744.0;  // 1.5 x 2^52: above it doubles are whole
     const double nearest = (x + whole) - whole, miss = by * (x - nearest);
     const double away = perfmodel::scalar_max(miss, -miss),
-                 least = perfmodel::scalar_max(1e-12 * x, 1e-12);
+                 least = perfmodel::scalar_max(1e-13 * x, 1e-13);
     // Below 0 if away is more than 0 and less than `least`, or if x is too large for a count.
     const double sure = perfmodel::scalar_min(away * (away - least), 1e12 - x);
     holds = perfmodel::scalar_min(holds, sure);
@@ -140,7 +188,7 @@ class recorded_program {
 
   int append(code op, int a, int b, int c = 0, const std::array<double, 3>& factor = {}) {
     const bool makes = op < code::above;
-    code_.push_back({op, at(next_), at(a), at(b), at(c), factor});
+    code_.push_back({op, at(makes ? next_ : a), at(a), at(b), at(c), factor});
     return makes ? next_++ : a;
   }
   int place_of(const typename recording<T>::polynomial& p) {
@@ -157,9 +205,11 @@ class recorded_program {
         from[n] = place_of_monomial(p[i].first);
         factors[n] = p[i].second;
       }
+      constexpr code sums[] = {code::scale, code::scale, code::sum_of_two, code::sum};
+      const code op = sums[n];
       for (; n < 3; ++n) from[n] = from[0];
       const bool itself = p.size() == 1 && factors[0] == 1.0;
-      place = itself ? from[0] : append(code::sum, from[0], from[1], from[2], factors);
+      place = itself ? from[0] : append(op, from[0], from[1], from[2], factors);
       factor = 1.0;
     }
     sums_.emplace_back(p, place);
@@ -203,6 +253,60 @@ class recorded_program {
       default: return atoms_[at(i)] = left;
     }
   }
+  /// Reorders the operations into few runs of one operation, and their results one behind the
+  /// other. A run begins at the operation from which the most runs follow (list scheduling by
+  /// height). Guards come last.
+  void put_in_runs() {
+    const std::uint32_t first = one_ + 1;  // place of the first result
+    std::vector<std::size_t> maker(at(next_), 0);
+    for (std::size_t i = 0; i < code_.size(); ++i) {
+      if (code_[i].op < code::above) maker[code_[i].to] = i;
+    }
+    std::vector<int> height(code_.size(), 0);
+    for (std::size_t i = code_.size(); i-- > 0;) {
+      for (const std::uint32_t from : {code_[i].a, code_[i].b, code_[i].c}) {
+        if (from < first) continue;
+        int& before = height[maker[from]];
+        before = (std::max)(before, height[i] + (code_[maker[from]].op == code_[i].op ? 0 : 1));
+      }
+    }
+    constexpr std::uint32_t nowhere = 0xffffffff;
+    std::vector<std::uint32_t> places(at(next_), nowhere);
+    for (std::uint32_t i = 0; i < first; ++i) places[i] = i;
+    const auto is_ready = [&](const instruction& i) {
+      return places[i.a] != nowhere && places[i.b] != nowhere && places[i.c] != nowhere;
+    };
+    std::vector<std::size_t> rest(code_.size()), left;
+    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = i;
+    std::vector<instruction> ordered;
+    std::uint32_t next = first;
+    while (!rest.empty()) {
+      std::size_t chosen = code_.size();
+      for (const std::size_t i : rest) {
+        if (!is_ready(code_[i])) continue;
+        const auto rank = [&](std::size_t x) {
+          return std::pair(code_[x].op < code::above, height[x]);
+        };
+        if (chosen == code_.size() || rank(i) > rank(chosen)) chosen = i;
+      }
+      const code op = code_[chosen].op;
+      left.clear();
+      for (const std::size_t i : rest) {
+        const instruction& x = code_[i];
+        if (x.op != op || !is_ready(x)) {
+          left.push_back(i);
+          continue;
+        }
+        if (op < code::above) places[x.to] = next++;
+        ordered.push_back({op, places[x.to], places[x.a], places[x.b], places[x.c], x.factor});
+      }
+      rest.swap(left);
+    }
+    ordered.push_back({code::end, 0, 0, 0, 0, {}});
+    code_ = std::move(ordered);
+    for (int& i : results_) i = static_cast<int>(places[at(i)]);
+  }
+
   int both(int i, code op, int left) {
     const int right = place_of(r_->atoms()[at(i)].b);
     return atoms_[at(i)] = append(op, left, right);

@@ -1,6 +1,7 @@
 // Model of an open loop: requests arrive at a given rate, independent of completions.
 #pragma once
 
+#include <optional>
 #include <perfmodel/serving/state.hpp>
 
 namespace perfmodel::inline v0_3 {
@@ -99,6 +100,7 @@ template <Scalar T>
 struct prefill_queue {
   T utilisation{};
   duration<T> wait{};
+  std::optional<T> between{};  ///< arrivals_between_steps, where the law of the step needs them
 
   constexpr prefill_queue(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                           const basic_open_loop<T>& arrivals) {
@@ -110,12 +112,12 @@ struct prefill_queue {
 
  private:
   /// L / K
-  static constexpr duration<T> mean_step(const basic_service_terms<T>& s,
-                                         const basic_prefill_steps<T>& p,
-                                         const request_rate<T>& rate) {
+  constexpr duration<T> mean_step(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                  const request_rate<T>& rate) {
     if (!(upper(p.prefills_per_step) > 1.0) || s.scheduler != scheduling::mixed_chunks)
       return p.saturated_prefill_time;
-    const T m = arrivals_between_steps(s, p, rate);
+    between = arrivals_between_steps(s, p, rate);
+    const T& m = *between;
     const T prompts = scalar_min(T(m / any_of(scalar_max(m, T(1e-12)))), p.prefills_per_step);
     return (p.prefill_time + scalar_max(T(prompts - 1.0), T(0.0)) * p.marginal_prefill_time) /
            p.prefills_per_step;
@@ -157,7 +159,8 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
     const T share = named("share of intervals behind a prefill",
                           followed * scalar_min(T(1.0), T(steps / s.intervals() *
                                                           (1.0 - exp(T(-s.intervals() / steps))))));
-    itl = itl_of(s, p, arrivals_between_steps(s, p, rate)).for_share(T(1.0 - share));
+    const T between = queue.between ? *queue.between : arrivals_between_steps(s, p, rate);
+    itl = itl_of(s, p, between).for_share(T(1.0 - share));
     const duration<T> stall =
         p.decode_stall /
         pipelined_chunk_steps(scalar_max(p.steps_per_prefill, T(1.0)), p.pipeline_stages);

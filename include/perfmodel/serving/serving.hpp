@@ -103,6 +103,38 @@ constexpr basic_serving_estimate<T> serving(const basic_deployment<T>& d,
     return {};
 }
 
+template <Scalar T, class Policy>
+class prepared_deployment;
+
+namespace detail {
+
+/// Steps of a prepared deployment, as predict_service asks for them.
+template <Scalar T, class Policy>
+struct prepared_steps {
+  prepared_deployment<T, Policy>& prepared;
+
+  constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
+    return prepared.step_in_memory(i);
+  }
+  constexpr duration<T> time(const basic_iteration<T>& i) { return prepared.step_time(i); }
+};
+
+}  // namespace detail
+
+/// Predicted service of a prepared deployment (perfmodel/step.hpp, `prepare(d, policy)`), for many
+/// loads: its step times come from the records of the deployment.
+/// Errors: those of serving that concern the load.
+/// Test: equal to serving(d, load, policy) to 1e-12, in an open loop at the same batch
+/// (tests/property/prepared_services.cpp).
+template <Scalar T, class Policy>
+constexpr basic_serving_estimate<T> serving(prepared_deployment<T, Policy>& p,
+                                            const basic_service_load<T>& l) {
+  detail::prepared_steps<T, Policy> steps{p};
+  return detail::predict_service(p.deployment(), resolve_prefix_hit(p.deployment(), l),
+                                 detail::engine_terms<T>(p.policy()), steps)
+      .estimate;
+}
+
 namespace detail {
 
 /// Estimate of n independent replicas. serve(load) returns the estimate of one replica under its

@@ -1,0 +1,25 @@
+// Declarations of steps and services over double. Link perfmodel::compiled, which defines them.
+#pragma once
+
+#include <perfmodel/core/estimate.hpp>
+#include <perfmodel/kernels/policy.hpp>
+#include <perfmodel/serving/disaggregated.hpp>
+#include <perfmodel/serving/load.hpp>
+#include <perfmodel/serving/serving_estimate.hpp>
+#include <perfmodel/step/deployment.hpp>
+
+/// The functions of the same names over double, compiled once. A file that includes this header in
+/// place of step.hpp, serving.hpp and calibrated_for.hpp compiles several times as fast.
+/// Test: results equal bit by bit (tests/consumer/compiled).
+namespace perfmodel::inline v0_3::compiled {
+
+calibrated calibrated_for(const accelerator& a, engine e = engine::none);
+estimate step(const deployment& d, const iteration& i, const calibrated& policy);
+estimate step_bound(const deployment& d, const iteration& i);
+serving_estimate serving(const deployment& d, const service_load& l, const calibrated& policy);
+serving_estimate serving_bound(const deployment& d, const service_load& l);
+disaggregated_estimate serving(const disaggregated& d, const service_load& l,
+                               const calibrated& policy);
+disaggregated_estimate serving_bound(const disaggregated& d, const service_load& l);
+
+}  // namespace perfmodel::inline v0_3::compiled

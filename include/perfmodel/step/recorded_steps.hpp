@@ -1,0 +1,222 @@
+// Times of engine steps of one deployment from records of the law.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cstdint>
+#include <perfmodel/scalar/recorded_program.hpp>
+#include <perfmodel/step/step.hpp>
+#include <span>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace perfmodel::inline v0_3::detail {
+
+/// A policy over recorded numbers; void where it is no spec that can be lifted.
+template <class T, class Policy>
+struct recorded_policy {
+  using type = void;
+};
+template <class T, class Policy>
+  requires Spec<const Policy>
+struct recorded_policy<T, Policy> {
+  using type = decltype(lift<recorded<T>>(std::declval<const Policy&>()));
+};
+
+/// Times of the steps of one deployment from records of a law, equal to the law to 1e-12. `Law`
+/// gives recorded results for a deployment and an iteration. A kind of step (decode, prefill,
+/// mixed) is recorded when `wait` steps had no record; where Law::by_size, a record holds for
+/// batches, prompts and tokens of prompts between two powers of two, so that the law makes few
+/// choices there.
+template <Scalar T, class Law>
+class recorded_steps {
+ public:
+  using program = recorded_program<T>;
+  using results = typename Law::results;
+
+  explicit recorded_steps(const Law& law) : law_(law) {}
+
+  /// Whether all fields are within the bounds of a record's inputs: none is refused then.
+  static bool holds(const basic_iteration<T>& i) {
+    const auto counts = [](double x) { return x >= 1.0 && x <= most; };
+    const bool decodes = counts(i.batch), prefills = counts(i.prefill_tokens);
+    return (decodes || i.batch == 0.0) && (prefills || i.prefill_tokens == 0.0) &&
+           (decodes || prefills) && counts(i.context) && counts(i.prefill_sequences) &&
+           (i.prefill_past == 0.0 || counts(i.prefill_past)) && counts(i.tokens_per_sequence);
+  }
+  /// Results of the step; false without a record.
+  bool at(const basic_iteration<T>& i, results& into) {
+    typename program::numbers x;
+    const kind k = kind_of(i);
+    fill(i, [&x](std::size_t n) -> double& { return x[n]; });
+    for (std::size_t n = 0; n < records_.size(); ++n) {
+      const record& r = records_[last_];
+      if (r.of == k && r.law.run(x)) {
+        for (std::size_t m = 0; m < into.size(); ++m) into[m] = r.law.result(x, m);
+        return true;
+      }
+      last_ = last_ + 1 == records_.size() ? 0 : last_ + 1;
+    }
+    note_misses(i, k, 1);
+    return false;
+  }
+  /// The first result of each step from `first` on that has the kind of the first: at most a block
+  /// of them. Calls take(place, result, whether it is known) for each; returns how many.
+  template <class Take>
+  std::size_t block_at(std::span<const basic_iteration<T>> steps, const Take& take) {
+    const kind k = kind_of(steps[0]);
+    std::size_t n = 1;
+    while (n < steps.size() && n < program::block && holds(steps[n]) && kind_of(steps[n]) == k) ++n;
+    std::size_t known = 0;
+    for (; known < records_.size() && !(records_[last_].of == k); ++known)
+      last_ = last_ + 1 == records_.size() ? 0 : last_ + 1;
+    if (known == records_.size()) {
+      note_misses(steps[0], k, n);
+      for (std::size_t m = 0; m < n; ++m) take(m, 0.0, false);
+      return n;
+    }
+    columns_.resize(program::most_numbers);
+    typename program::column guards;
+    for (std::size_t m = 0; m < program::block; ++m)
+      fill(steps[m < n ? m : 0], [&](std::size_t j) -> double& { return columns_[j][m]; });
+    records_[last_].law.run(columns_, guards);
+    const auto& found = records_[last_].law.result(columns_, 0);
+    for (std::size_t m = 0; m < n; ++m) take(m, found[m], guards[m] >= 0.0);
+    return n;
+  }
+
+ private:
+  struct sizes {  ///< powers of two of the inputs
+    std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
+    friend bool operator==(const sizes&, const sizes&) = default;
+  };
+  struct any_size {
+    static constexpr std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
+    friend bool operator==(const any_size&, const any_size&) = default;
+  };
+  /// What a record is for, in addition to bounds of its inputs.
+  struct kind {
+    double tokens_per_sequence = 1.0;
+    bool steady = false, decodes = false, prefills = false, past = false, several = false;
+    std::conditional_t<Law::by_size, sizes, any_size> size{};
+    friend bool operator==(const kind&, const kind&) = default;
+  };
+  struct record {
+    kind of{};
+    program law;
+  };
+  static constexpr double most = 1e12;
+
+  /// Number of the power of two next below x; 0 of 0.
+  static std::uint64_t power_below(double x) {
+    return x > 0.0 ? (std::bit_cast<std::uint64_t>(x) - 1) >> 52 : 0;
+  }
+  static kind kind_of(const basic_iteration<T>& i) {
+    kind k{i.tokens_per_sequence, i.steady,
+           i.batch > 0.0,         i.prefill_tokens > 0.0,
+           i.prefill_past > 0.0,  i.prefill_sequences != 1.0};
+    if constexpr (Law::by_size) {
+      k.size = {power_below(i.batch), power_below(i.prefill_tokens), power_below(i.prefill_past),
+                power_below(i.prefill_sequences)};
+    }
+    return k;
+  }
+  template <class Number>
+  static void fill(const basic_iteration<T>& i, const Number& number) {
+    number(0) = i.batch;
+    number(1) = i.context;
+    number(2) = i.prefill_tokens;
+    number(3) = i.prefill_past;
+    number(4) = i.prefill_sequences;
+  }
+  void note_misses(const basic_iteration<T>& i, const kind& k, std::size_t n) {
+    constexpr std::size_t most_records = Law::by_size ? 64 : 16;
+    constexpr long most_of_kind = 4;  // of which the inputs make other choices
+    misses_ += n;
+    if (records_.size() >= most_records || misses_ < wait_) return;
+    const auto is_of_kind = [&k](const record& r) { return r.of == k; };
+    if (std::count_if(records_.begin(), records_.end(), is_of_kind) >= most_of_kind) return;
+    misses_ = 0;
+    if (!make(i, k)) wait_ *= 8;
+  }
+  bool make(const basic_iteration<T>& i, const kind& k) {
+    recording<T> r;
+    const auto input = [&r](double x, std::uint64_t power, bool varies) {
+      const double least = power > 0 ? std::bit_cast<double>((power << 52) + 1) : 1.0;
+      const double up = power > 0 ? std::bit_cast<double>((power + 1) << 52) : most;
+      const recorded<T> made =
+          recorded<T>::input(r, x, (std::max)(least, 1.0), (std::min)(up, most));
+      return varies ? made : recorded<T>(x);
+    };
+    basic_iteration<recorded<T>> t;
+    t.batch = input(i.batch, k.size.batch, k.decodes);
+    t.context = input(i.context, 0, true);
+    t.prefill_tokens = input(i.prefill_tokens, k.size.prefill, k.prefills);
+    t.prefill_past = input(i.prefill_past, k.size.past, k.past);
+    t.prefill_sequences = input(i.prefill_sequences, k.size.sequences, k.several);
+    t.tokens_per_sequence = i.tokens_per_sequence;
+    t.steady = i.steady;
+    const program law(r, law_(t));
+    if (!law.is_usable()) return false;
+    records_.push_back({k, law});
+    return true;
+  }
+
+  Law law_;
+  std::vector<record> records_{};
+  typename program::columns columns_{};
+  std::size_t last_ = 0, misses_ = 0, wait_ = Law::misses;
+};
+
+/// In place of records, where the scalar or the policy cannot be recorded.
+template <class Law>
+struct no_records {
+  constexpr explicit no_records(const Law&) {}
+};
+
+/// Law of the bound: its time, or its parts and the KV cache that step_fits compares.
+template <Scalar T, bool Parts>
+struct recorded_bound {
+  using results = std::array<double, Parts ? 7 : 1>;
+  static constexpr bool by_size = false;
+  static constexpr std::size_t misses = 32;
+  const basic_deployment<T>& d;
+
+  std::vector<recorded<T>> operator()(const basic_iteration<recorded<T>>& i) const {
+    const auto lifted = lift<recorded<T>>(d);
+    const engine_formats formats = formats_of(d);
+    const full_link links;
+    collective_memo<recorded<T>, full_link> memo(links);
+    const auto unnamed = [](limiter, const char*, const duration<recorded<T>>& x) { return x; };
+    const bound_parts<recorded<T>> b =
+        bound_parts_of_step(rank_step<recorded<T>>{lifted, i, formats}, memo, unnamed);
+    if constexpr (!Parts) return {(b.on_chip() + b.communication).value()};
+    return {b.weights.value(),
+            b.cache.value(),
+            b.compute.value(),
+            b.vector.value(),
+            b.host_link.value(),
+            b.communication.value(),
+            cache_of_step(lifted, i).value()};
+  }
+};
+/// Law of the predicted time.
+template <Scalar T, class Policy>
+struct recorded_prediction {
+  using results = std::array<double, 1>;
+  static constexpr bool by_size = true;
+  static constexpr std::size_t misses = 256;
+  const basic_deployment<T>& d;
+  const Policy& policy;
+
+  std::vector<recorded<T>> operator()(const basic_iteration<recorded<T>>& i) const {
+    const auto lifted = lift<recorded<T>>(d);
+    const typename recorded_policy<T, Policy>::type over = lift<recorded<T>>(policy);
+    decltype(auto) links = links_of<recorded<T>>(over);
+    return {time_of_step(lifted, i, over, links).value()};
+  }
+};
+
+}  // namespace perfmodel::inline v0_3::detail
