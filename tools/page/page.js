@@ -10,7 +10,7 @@
     prefill_tokens: "0", input_tokens: "1024", output_tokens: "256", concurrency: "32", ttft: "2 s", itl: "50 ms" };
   const formats = ["", "fp32", "tf32", "bf16", "fp16", "fp8", "int8", "fp4", "int4"];
   const loads = [1, 2, 4, 8, 16, 32, 64, 128, 256];
-  let engine, config = null, configPath = null, planned = null, loaded = 0;
+  let engine, config = null, configPath = null, planned = null, loaded = 0, turns = 0;
   const charts = [];
 
   // --- text -------------------------------------------------------------------------------------
@@ -122,6 +122,23 @@
       ...cells.cells.map((c) => element("td", c && c.wrap ? { class: "wrap" } : {}, c && c.wrap ? c.wrap : c)))));
   }
 
+  /** Is a step's name in a formula, as a whole name? */
+  function isIn(formula, name) {
+    for (let at = formula.indexOf(name); at >= 0; at = formula.indexOf(name, at + 1)) {
+      const before = formula.slice(0, at), after = formula.slice(at + name.length);
+      if (/(^|[ (])$/.test(before) && !before.endsWith(" of ") && /^($|[ ),])/.test(after) && !after.startsWith(" of ")) return true;
+    }
+    return false;
+  }
+  /** The steps of a derivation, the result first; of one operator those that its time comes from. */
+  function stepsOf(all, part) {
+    const steps = [];
+    const isResult = (s) => s.name === part || s.name === part + " of step time";
+    for (const s of [...all].reverse())
+      if (isResult(s) || steps.some((later) => isIn(later.formula, s.name))) steps.push(s);
+    return steps.some(isResult) ? steps : [...all].reverse().slice(0, 60);
+  }
+
   function explain(title, request, part, row) {
     const box = $("#explanation div");
     $("#explained").textContent = title;
@@ -138,9 +155,7 @@
           table(["Step", "Arithmetic", "Time", "Limiter"], p.steps.map((s) => [s.name, s.how, time(s.time_s), s.limit])),
           element("ul", {}, ...p.amounts.map((a) => element("li", {}, a))));
       }
-      const all = e.steps || [];
-      const own = part ? all.filter((s) => s.name === part || s.name.endsWith(" of " + part)) : all;
-      const steps = (own.length ? own : all).slice(-60).reverse();
+      const steps = stepsOf(e.steps || [], part);
       if (steps.length) box.append(element("h3", {}, "Steps, the result first"),
         table(["Name", "Formula", "With its numbers", "Value"], steps.map((s) => [s.name, s.formula, s.numbers, s.value])));
       if (e.inputs && !part) box.append(element("h3", {}, "Inputs"),
@@ -310,7 +325,11 @@
         number(digits(cost(p)) + " " + unit, cost(p), () => why(i)), p.meets_targets ? "yes" : "no"] })));
   }
 
-  function update() {
+  /** After the browser has painted what is there; in a hidden page, soon. */
+  const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 100); });
+
+  async function update() {
+    const turn = ++turns;
     showError("");
     charts.length = 0;
     let step = null;
@@ -322,12 +341,14 @@
       $("#numbers").replaceChildren();
       for (const id of ["#breakdown", "#roofline", "#load"]) $(id).hidden = true;
     }
+    toAddress();
+    await painted();
     document.documentElement.dataset.answered ??= String(performance.now() - loaded);
+    if (turn !== turns) return;  // another request came meanwhile
     try {
+      if (step) showBreakdown(step.request);
       if (step) showRoofline(step.request);
       if (step) showLoad();
-      toAddress();
-      if (step) showBreakdown(step.request);
     } catch (e) {
       showError(e.message);
     }
@@ -379,7 +400,7 @@
     loaded = performance.now();
     seed();
     const address = location.hash, plans = fromAddress();
-    update();
+    await update();
     fill(); // the lists, once there is an answer
     history.replaceState(null, "", location.pathname + location.search + address);
     fromAddress();
@@ -400,7 +421,13 @@
       $("#drop").classList.remove("over");
       if (event.dataTransfer.files[0]) takeConfig(event.dataTransfer.files[0]);
     });
-    window.addEventListener("hashchange", () => { const again = fromAddress(); update(); if (again) plan(); });
+    window.addEventListener("hashchange", () => {
+      const again = fromAddress();
+      if (!again) planned = null;
+      $("#plan").hidden = !again;
+      update();
+      if (again) plan();
+    });
     let width = innerWidth;
     window.addEventListener("resize", () => {
       if (width === innerWidth) return;

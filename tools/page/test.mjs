@@ -131,8 +131,13 @@ await page.click("#plan table:not(.u-legend) tbody tr:first-child button");
 check(await page.$eval("#explanation", (d) => d.open), "a plan row opens its derivation");
 check((await text("#explanation")).includes("Limiter"), "a plan row's derivation has steps");
 await page.keyboard.press("Escape");
+const operator = await text("#breakdown tbody tr:first-child button");
 await page.click("#breakdown tbody tr:first-child button");
 check((await text("#explanation")).includes("With its numbers"), "an operator's derivation has steps");
+const steps = await page.$$eval("#explanation tbody tr", (all) => all.map((r) => [r.children[0].textContent, r.children[3].textContent]));
+const took = await text("#breakdown tbody tr:first-child td:nth-child(2)");
+check(steps[0][0] === operator + " of step time" && steps[0][1] === took, `the derivation of ${operator}, ${took}, begins with ${steps[0]}`);
+check(steps.length > 3 && !steps.some(([name]) => /joules|board power|head/.test(name)), "an operator's derivation has its own steps alone: " + steps.map((s) => s[0]));
 await page.keyboard.press("Escape");
 check(!(await page.$eval("#explanation", (d) => d.open)), "Escape closes the derivation");
 
@@ -163,6 +168,19 @@ const own = ask({ query: "step", model: file, accelerator: "h100_sxm", tensor_pa
 same((await shown("#numbers [data-value]")).slice(0, 1), [own.time_s], "a config.json");
 await open(null, page.url());
 same((await shown("#numbers [data-value]")).slice(0, 1), [own.time_s], "a config.json in the address");
+
+// --- the npm package: the page's module refuses what it leaves out, and the whole engine has it ------------
+const { load, loadPage } = require(join(folder, "npm", "perfmodel.js"));
+const small = await loadPage(), engine = await load();
+const loaded = { query: "serving", model: "llama_3_8b", accelerator: "h100_sxm", engine: "vllm", input_tokens: 512, output_tokens: 64, requests_per_s: 1 };
+for (const extra of [{}, { method: "simulation" }, { method: "closed_form", mtp: 1 }, { method: "closed_form", decode_replicas: 1 }]) {
+  let refused = "";
+  try { small.ask({ ...loaded, ...extra }); } catch (e) { refused = e.message; }
+  check(refused.includes("PM-E003: ") && refused.includes("this module"), `${JSON.stringify(extra)} of the page's module: ${refused || "an answer"}`);
+}
+const closed = { ...loaded, method: "closed_form" };
+check(small.ask(closed).ttft_s === ask(closed).ttft_s, "the page's module, closed form");
+check(engine.ask(loaded).ttft_s === ask(loaded).ttft_s && ask(loaded).method === "simulation", "the whole engine, simulated");
 
 // --- errors, and what does not fit -----------------------------------------------------------------
 await open({ model: "llama_3_1_405b", accelerator: "l4", tensor_parallel: "1" });
