@@ -27,7 +27,7 @@ for part in '"weight_format":"fp4"' '"kv_format":"bf16"' '"activation_format":"b
   has 'model gpt_oss_120b' "$one" "$part"
 done
 text=$("$napkin" model gpt_oss_120b)
-for part in '18 x grouped-query attention' 'MoE, top-4 of 128 experts' 'fp4 in groups of 32' '128k' 'rtx_5090' 'Fits on 1 x '; do
+for part in '18 x grouped-query attention' 'MoE, top-4 of 128 experts' 'fp4 in groups of 32' '128Ki' 'rtx_5090' 'Fits on 1 x '; do
   has 'the page of gpt_oss_120b' "$text" "$part"
 done
 [[ $(grep -c '70b' <<<"$("$napkin" model llama_3_70b)") -ge 1 ]] || fail 'the page does not name the model'
@@ -152,7 +152,7 @@ text=$("$napkin" model deepseek_v3)
 [[ $(sed -n 2p <<<"$("$napkin" model llama_3_1_8b)") == 'Fits on 1 x h100_sxm, 1 x h200_sxm, 1 x b200_sxm, 1 x mi300x.' ]] ||
   fail 'where llama_3_1_8b fits'
 text=$("$napkin" model llama_3_1_70b --gpu l40s --context 4096)
-[[ $text == *'l40s'* && $text != *h200_sxm\ \ * && $text == *' 4k '* && $text != *' 8k  '*' 8k  '* ]] || fail "--gpu and --context: $text"
+[[ $text == *'l40s'* && $text != *h200_sxm\ \ * && $text == *' 4Ki '* && $text != *' 8Ki  '*' 8Ki  '* ]] || fail "--gpu and --context: $text"
 # 80 layers of 2 x 8 x 128 elements of 2 bytes: 1.342 GB for 4096 tokens, half of it with 2048.
 of_context() { sed -nE 's/.*"devices":8,"fits":true,"sequences_at_context":\{"'"$1"'":([0-9]+)\}.*/\1/p' <<<"$("$napkin" model llama_3_1_70b --gpu h200_sxm --context "$1" --json)"; }
 near 'sequences at half the context' "$(of_context 2048)" "$((2 * $(of_context 4096)))" 1

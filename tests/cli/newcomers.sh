@@ -77,4 +77,11 @@ awk -F, 'NR == 1 { for (i = 1; i <= NF; ++i) if ($i == "kv_bytes_per_token") at 
   fail "KV heads: $sweep"
 refuses 'model: llama_3_8b has no number "nonsense"; allowed: ' step --model 'llama_3_8b{nonsense=3}' --gpu h100 --batch 1 --context 1
 refuses 'model is missing; over model.layers changes it' sweep step --gpu h100 --batch 1 --context 1 --over model.layers=1,2
+
+# --- a model that does not fit names the format in which it does; --weight-format holds it to that ---
+[[ $("$napkin" model GLM-5 --gpu h200) == *$'\nDoes not fit on 8 x h200_sxm. With fp8 weights it fits on 8 x h200_sxm (--weight-format fp8).'* ]] ||
+  fail 'no format in which GLM-5 fits on H200'
+[[ $("$napkin" model GLM-5 --gpu h200 --weight-format fp8) == *$'\nFits on 8 x h200_sxm: '* ]] || fail 'GLM-5 in fp8 on H200'
+[[ $("$napkin" model GLM-5 --gpu l4) == *$'\nDoes not fit on 8 x l4.\n'* ]] || fail 'GLM-5 fits on 8 L4 in no format: 372 GB in int4, of 192 GB'
+refuses 'set.dram is not an accelerator fact but a group; allowed: single facts, such as dram.' step --model llama_3_8b --gpu h100 --batch 1 --context 1 --set dram=1
 finish

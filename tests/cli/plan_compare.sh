@@ -27,7 +27,7 @@ done
 text=$("$napkin" "${deal[@]}" --gpu h100_sxm,mi300x)
 grep -qE '^ +[0-9]*\*? +[0-9]+ x mi300x ~ ' <<<"$text" || fail 'the rows of mi300x have no mark'
 ! grep -qE '^ +[0-9]*\*? +[0-9]+ x h100_sxm ~ ' <<<"$text" || fail 'the rows of h100_sxm have a mark'
-[[ $text == *'~: a transferred profile'*'mi300x (attention: source GPU h100_sxm)'* ]] || fail 'no line of the source GPUs'
+[[ $text == *'~: another GPU'*'mi300x (attention: source GPU h100_sxm)'* ]] || fail 'no line of the source GPUs'
 # An accelerator that can only be bounded has a block of its own, with the rows of its bound.
 small=(plan --model llama_3_8b --gpus 2 --input-tokens 1000 --output-tokens 200 --concurrency 8)
 mixed=$("$napkin" "${small[@]}" --gpu m3_ultra,h100_sxm --json) || fail 'a plan with m3_ultra'

@@ -67,6 +67,8 @@ table=$("$napkin" "${plan[@]}" | sed -nE 's/^  ([0-9]+)\*? +[0-9]+ x h.*/\1/p' |
 picture=$(python3 -c "
 import sys, xml.etree.ElementTree as E
 print(*sorted(int(t.text.split(':')[0]) for t in E.parse('$work/f.svg').getroot().iter('{http://www.w3.org/2000/svg}title') if t.text[0].isdigit()))")
+json=$("$napkin" "${plan[@]}" --json | sed -nE 's/.*"rows_shown":\[([0-9,]*)\].*/\1/p' | tr , ' ')
+[[ $table == "$json" ]] || fail "rows_shown is '$json', the table's rows are '$table'"
 [[ -n $table && $table == "$picture" ]] || fail "the picture's rows are '$picture', the table's '$table'"
 
 # By hand: the H100's ridge in bf16 is 989.4 / 3.35 = 295.34 FLOP/B; at 100 FLOP/B the roof is 335 TFLOP/s.

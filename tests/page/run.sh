@@ -7,7 +7,7 @@ skip() {
   echo "skipped: $*"
   exit 77
 }
-[[ -e $page/perfmodel_module.wasm ]] || skip 'there is no page; ./run page builds it'
+[[ -e $page/perfmodel_page.wasm ]] || skip 'there is no page; ./run page builds it'
 chromium=${PERFMODEL_CHROMIUM:-$(command -v chromium || command -v chromium-browser || true)}
 [[ -n $chromium ]] || skip 'there is no Chromium (Debian: chromium)'
 command -v node >/dev/null || skip 'there is no Node.js (Debian: nodejs)'
@@ -16,7 +16,7 @@ newer=$(find "$root"/{include,tools/napkin,tools/page} -type f -newer "$page/ind
 [[ -z $newer ]] || skip "the page is older than ${newer#"$root/"}; ./run page builds it"
 if command -v npm >/dev/null; then
   packed=$(cd "$page/npm" && npm pack --dry-run --json --loglevel=error) || { echo 'FAIL: npm pack'; exit 1; }
-  for file in perfmodel.js perfmodel.d.ts perfmodel_first.js perfmodel_first.wasm perfmodel_module.js perfmodel_module.wasm LICENSES.txt; do
+  for file in perfmodel.js perfmodel.d.ts perfmodel_page.js perfmodel_page.wasm perfmodel_module.js perfmodel_module.wasm LICENSES.txt; do
     [[ $packed == *"\"$file\""* ]] || { echo "FAIL: the package has no $file"; exit 1; }
   done
 fi

@@ -1,5 +1,6 @@
 #include "accelerator_file.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <deque>
@@ -168,6 +169,13 @@ void read_fact(const json_field& v, std::string_view path, bool with_names, pm::
   if (found) return;
   const auto paths = all_paths(with_names);
   const std::vector<std::string_view> names(paths.begin(), paths.end());
+  const std::string group = cat(path, ".");
+  const auto inside = std::find_if(names.begin(), names.end(),
+                                   [&](std::string_view n) { return n.starts_with(group); });
+  if (inside != names.end())
+    v.fail(json_fault::unknown_key,
+           cat(v.name(), " is not an accelerator fact but a group; allowed: single facts, such as ",
+               *inside, ". napkin gpus --export h100_sxm lists all"));
   v.fail(json_fault::unknown_key,
          cat(v.name(), " is not an accelerator fact; did you mean ", nearest(path, names),
              "? napkin gpus --export h100_sxm lists all"));

@@ -38,15 +38,19 @@ json plan_answer(json object, const given_profile* profile) {
   const bool checks = take_check(object);
   const planned p = plan_of(object, profile, false);
   json out = plan_json(p, object);
-  if (checks) out["checks"] = plan_checks_json(checks_of_plan(p));
+  if constexpr (!is_page_module) {
+    if (checks) out["checks"] = plan_checks_json(checks_of_plan(p));
+  }
   return out;
 }
 
 /// The result of a query; of a service with `check` that of its simulation too.
 json query_answer(json object, const given_profile* profile) {
   const query& asked = query_of(object);
-  if (asked.name == std::string_view("serving") && take_check(object))
-    return checked_service_json(checked_service_of(object, profile), object);
+  if constexpr (!is_page_module) {
+    if (asked.name == std::string_view("serving") && take_check(object))
+      return checked_service_json(checked_service_of(object, profile), object);
+  }
   return outcome_json(evaluate(asked, object, profile), object);
 }
 
@@ -59,7 +63,7 @@ json with_id(const json& object, json answer) {
   return out;
 }
 
-[[maybe_unused]] json explain_answer(const json& object, const given_profile* profile) {
+json explain_answer(const json& object, const given_profile* profile) {
   only_keys(object, "explain", {"query", "id", "of", "row"});
   const auto of = object.find("of");
   if (of == object.end())
@@ -103,15 +107,17 @@ json evaluated(std::string_view line, json& object, const ask_context& context) 
   read_json(line, object);
   object = with_key_names(std::move(object));
   const std::string_view asked = name_in(object);
-  if constexpr (!is_first_module) {
+  if constexpr (!is_page_module) {
     if (context.what == batch_of::claims || is_claim(object)) {
       keep_digits(object, line);
       return audit_json(object, context.profile, context.before);
     }
+  }
+  if (asked == "explain") return explain_answer(object, context.profile);
+  if constexpr (!is_page_module) {
     if (asked == "sensitivity") return sensitivity_json(object, context.profile);
     if (asked == "require") return require_json(object, context.profile);
     if (asked == "thresholds") return thresholds_json(object, context.profile);
-    if (asked == "explain") return explain_answer(object, context.profile);
   }
   if (asked == plan_keys().name) return plan_answer(object, context.profile);
   if (asked == "gpus" || asked == "models") return catalogue_answer(object);

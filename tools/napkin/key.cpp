@@ -97,9 +97,9 @@ std::vector<key> reservation_keys() {
                       "CUDA context and runtime buffers, per GPU; default: the engine's")
           .optional(),
       count("max_sequences",
-            "maximum running requests (max_num_seqs), for which memory is reserved; SGLang admits "
-            "more; default: the engine's, which sizes the memory reservation and does not limit "
-            "admission",
+            "maximum running requests (max_num_seqs), which also sizes the memory reservation; "
+            "SGLang "
+            "admits more; default: the engine's reservation, and no limit on running requests",
             1.0, 1e9)
           .optional()};
 }
@@ -136,29 +136,32 @@ std::vector<key> degree_keys() {
 
 std::vector<key> replica_keys(const char* replicas_help) {
   std::vector<key> k = degree_keys();
-  k.push_back(degree("data_parallel",
-                     "data-parallel attention groups of a replica, where expert_parallel exceeds "
-                     "tensor_parallel; otherwise the number of replicas, as with replicas")
-                  .otherwise("1"));
+  k.push_back(
+      degree("data_parallel",
+             "data-parallel size: attention groups inside a replica if expert_parallel exceeds "
+             "tensor_parallel, otherwise independent replicas")
+          .otherwise("1"));
   k.push_back(degree("replicas", replicas_help).otherwise("1"));
   return k;
 }
 
 std::vector<key> storage_keys() {
-  return {weight_format_key(),
-          format_key("activation_format",
-                     "activation format; GEMMs run in the larger of weight and activation format; "
-                     "default: what engines use with these weights on the accelerator")
-              .optional(),
-          format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
-              .optional()};
+  return {
+      weight_format_key(),
+      format_key("activation_format",
+                 "activation format of the linear layers; a GEMM runs in the wider of weight and "
+                 "activation format; default: the engines' choice for these weights on this "
+                 "accelerator")
+          .optional(),
+      format_key("kv_format", "KV-cache format; default: the checkpoint's, else 16 bits")
+          .optional()};
 }
 
 key engine_version_key() {
   return word("engine_version",
-              "vLLM's release (or a number, such as 0.11.2), for its default memory share (0.92, "
-              "before 0.21 0.9), token budget (16384 from 160 GiB on, up to 0.24 8192) and "
-              "scheduler",
+              "vLLM release, or its number, such as 0.11.2; sets the defaults of "
+              "gpu_memory_utilization (0.92; before 0.21: 0.9), of max_num_batched_tokens (GPUs of "
+              "160 GiB or more: 16384; up to 0.24: 8192) and of the scheduler",
               {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
       .otherwise("latest");
 }
@@ -178,8 +181,10 @@ std::vector<key> memory_option_keys() {
 }
 
 key prefix_caching_key() {
-  return flag("prefix_caching",
-              "prefixes are cached: recurrent states take a checkpoint per sequence, SGLang's two")
+  return flag(
+             "prefix_caching",
+             "prefix caching is on: each sequence of a model with recurrent layers then stores one "
+             "more state, two in SGLang")
       .otherwise("false");
 }
 
@@ -204,7 +209,7 @@ std::vector<key> engine_option_keys() {
   k.push_back(sequence_time.optional());
   k.push_back(positive("network_bytes_per_s",
                        "one-way network bandwidth of each GPU, for a replica on several nodes; "
-                       "default: the adapters of the GPU's usual node",
+                       "default: the network adapters of the GPU's usual node",
                        1e18)
                   .optional());
   k.back().unit = perfmodel::exponents_of<perfmodel::bandwidth<>>();
@@ -225,11 +230,11 @@ std::vector<key> image_keys() {
 
 namespace {
 key host_memory_key() {
-  key k = positive("host_memory_bytes",
-                   "host memory of each data-parallel group for the second cache tier; "
-                   "shared_tokens that the GPUs "
-                   "no longer cache are fetched from it")
-              .optional();
+  key k =
+      positive("host_memory_bytes",
+               "host memory for offloaded KV cache, of each data-parallel group; shared prefixes "
+               "evicted from GPU memory are loaded from it")
+          .optional();
   k.unit = perfmodel::exponents_of<perfmodel::bytes<>>();
   return k;
 }
@@ -247,14 +252,16 @@ key variation(const char* name, const char* help) {
 }  // namespace
 
 std::vector<key> shared_keys() {
-  key tokens = count("shared_tokens",
-                     "length of the prefix shared by all prompts, cached once; a list describes a "
-                     "prefix tree level by level, 500,2000")
-                   .optional();
-  key prefixes = count("shared_prefixes",
-                       "number of distinct prefixes, equally frequent; a list has one value per "
-                       "level of shared_tokens, 1,40; default: one")
-                     .optional();
+  key tokens =
+      count("shared_tokens",
+            "tokens of a prefix that all prompts share, such as a system prompt, cached once; "
+            "a list has the levels of a prefix tree: 500,2000")
+          .optional();
+  key prefixes =
+      count("shared_prefixes",
+            "number of different shared prefixes, equally frequent; a list has one value "
+            "per level of shared_tokens: 1,40; default: one")
+          .optional();
   tokens.kind = prefixes.kind = key_kind::numbers;
   return {tokens, prefixes};
 }
@@ -269,29 +276,30 @@ std::vector<key> load_keys() {
       positive("requests_per_s", "arrival rate (open loop); alternative: concurrency", 1e9)
           .optional(),
       count("requests",
-            "number of requests in a benchmark run at this concurrency, starting with an initial "
-            "burst; 0: steady state",
+            "number of requests in a finite benchmark run, which starts with a burst of "
+            "concurrency requests; 0: steady state",
             0.0, 1e9)
           .otherwise("0"),
       variation("arrival_cv", "coefficient of variation of interarrival times; 1: Poisson")
           .otherwise("1"),
       variation("input_cv", "coefficient of variation of prompt lengths").otherwise("0"),
       variation("output_cv", "coefficient of variation of output lengths").otherwise("0"),
-      word("workload", "published workload; its lengths apply where the request states none",
+      word("workload", "published workload; lengths that are not given are its lengths",
            names_of_workloads())
           .optional(),
       number("prefix_hit", "share of prompt tokens found in the prefix cache", 0.0, 0.999)
           .otherwise("0"),
       shared_keys()[0],
       shared_keys()[1],
-      number("host_hit", "share of prompt tokens fetched from host memory; part of prefix_hit", 0.0,
-             0.999)
+      number("host_hit",
+             "share of prompt tokens with KV cache loaded from host memory; part of prefix_hit",
+             0.0, 0.999)
           .optional(),
       host_memory_key(),
       host_link_key(),
       word("preemption",
-           "what follows a preemption, when outputs outgrow the KV cache; needs a concurrency; "
-           "default: preemption is not modelled",
+           "how a request resumes after a preemption (KV cache full): its cache is recomputed, or "
+           "swapped in from the host; needs a concurrency; default: no preemption",
            {"recompute", "swap"})
           .optional(),
       count("chunk_tokens",

@@ -117,7 +117,7 @@ class query_command {
   void add_plot() {
     command_
         ->add_option("--plot", plot_,
-                     "draw the result: output file FILE.svg or FILE.png; text: here, as characters")
+                     "draw the result: FILE.svg, FILE.png, or text for a plot in the terminal")
         ->type_name("")
         ->check(a_path());
   }
@@ -172,12 +172,13 @@ class query_command {
     }
     id_option_ =
         command_->add_option("--id", id_, "identifier, repeated in the result")->type_name("");
-    mode_option_ = command_
-                       ->add_option("--mode", mode_,
-                                    "bound (roofline) or calibrated (prediction); default: "
-                                    "calibrated wherever the accelerator has a profile; for models "
-                                    "and services also with a transferred profile")
-                       ->type_name("");
+    mode_option_ =
+        command_
+            ->add_option("--mode", mode_,
+                         "bound (roofline) or calibrated (prediction); default: "
+                         "calibrated if the accelerator has a fitted profile; for models "
+                         "and services also with a profile transferred from another GPU")
+            ->type_name("");
     command_
         ->add_option("--profile", profile_,
                      "profile file written by napkin calibrate, in place of the shipped profile")
@@ -803,7 +804,8 @@ struct commands {
     simulated.add_options(*app.get_subcommand("simulate"));
     for (CLI::App* c :
          {app.get_subcommand(napkin::plan_keys().name), app.get_subcommand("serving")})
-      c->add_flag("--check", plans.check, "simulate as well, and compare")->disable_flag_override();
+      c->add_flag("--check", plans.check, "also simulate the service, and compare both results")
+          ->disable_flag_override();
     for (CLI::App* c : {app.get_subcommand(napkin::plan_keys().name), gpus.command, models.command})
       c->add_flag("--wide", plans.wide, "all columns and details; default: 100 columns")
           ->disable_flag_override();
@@ -861,14 +863,13 @@ struct commands {
     plan_command
         ->add_option(
             "--trace", plans.trace,
-            "file of recorded requests: the first rows are simulated with it; its means are "
-            "the load where no other is given")
+            "trace of recorded requests: the first rows are simulated with it; its mean lengths "
+            "and rate are the load unless one is given")
         ->type_name("")
         ->check(a_path());
     plan_command
-        ->add_option(
-            "--save", plans.folder,
-            "folder for what starts each row: scripts of the engines, README.md, plan.json")
+        ->add_option("--save", plans.folder,
+                     "write into this folder how to start each row: scripts, README.md, plan.json")
         ->type_name("")
         ->check(a_path());
     plan_command

@@ -117,7 +117,7 @@ std::vector<part> parts_of(const found_model& found) {
   return all;
 }
 
-/// 1k, 8k, 32k, 128k below the context limit, and the limit.
+/// 1Ki, 8Ki, 32Ki, 128Ki below the context limit, and the limit.
 std::vector<double> contexts_of(const pm::transformer& m) {
   std::vector<double> all;
   const double limit = m.max_context.value_or(131072.0);
@@ -200,10 +200,10 @@ std::string grouped_text(int devices) {
   return cat("DP", devices, " EP", devices);
 }
 
-/// "8k".
+/// "8Ki".
 std::string context_text(double tokens) {
   return tokens >= 1024.0 && tokens == 1024.0 * std::floor(tokens / 1024.0)
-             ? cat(count_text(tokens / 1024.0), "k")
+             ? cat(count_text(tokens / 1024.0), "Ki")
              : count_text(tokens);
 }
 
@@ -270,6 +270,24 @@ std::string capacities_text(const found_model& found, const std::optional<pm::st
              "  Memory as the driver shows it, in 1e9 B (h200_sxm: 141 GB as sold = 151e9 B).\n");
 }
 
+/// " With fp8 weights it fits on 8 x h200_sxm (--weight-format fp8).": fp8, else int4,
+/// in which a 16-bit model fits on the given accelerator; "" where it does not.
+std::string quantized_fit_text(const found_model& found,
+                               const std::optional<pm::storage_format>& kv,
+                               const model_view& view) {
+  if (view.on == nullptr || bits_of(found.stored.linear.format) < 16.0) return "";
+  for (const pm::number_format f : {pm::fp8, pm::int4}) {
+    found_model quantized = found;
+    quantized.stored = {f, pm::bf16};
+    for (const model_capacity& r : capacities_of(quantized, kv, view)) {
+      if (r.sequences.empty()) continue;
+      return cat(" With ", name_of(f), " weights it fits on ", r.devices, " x ",
+                 view.on->name.view(), " (--weight-format ", name_of(f), ").");
+    }
+  }
+  return "";
+}
+
 /// "Fits on 8 x h200_sxm, 8 x b200_sxm, 4 x mi300x; not on 8 x h100_sxm.": the smallest count of
 /// each data-centre accelerator, or of the given one, with its sequences.
 std::string fit_text(const found_model& found, const std::optional<pm::storage_format>& kv,
@@ -296,7 +314,8 @@ std::string fit_text(const found_model& found, const std::optional<pm::storage_f
       grouped = cat(" (with data-parallel attention, ", grouped_text(r.devices), ": ",
                     count_text(with_groups), ")");
   }
-  if (on.empty()) return wrapped(cat("Does not fit on ", not_on, "."), 0);
+  if (on.empty())
+    return wrapped(cat("Does not fit on ", not_on, ".", quantized_fit_text(found, kv, view)), 0);
   if (view.on != nullptr) on += cat(": ", sequences, " sequences of ", context, " tokens", grouped);
   return wrapped(cat("Fits on ", on, not_on.empty() ? "" : "; not on ", not_on, "."), 0);
 }

@@ -324,7 +324,7 @@ planned plan_of(const json& object, const given_profile* profile, bool shows_pro
 }
 
 pm::derivation derivation_of_plan(const planned& p) {
-  if constexpr (is_first_module) return {};
+  if constexpr (is_page_module) return {};
   const auto& points = p.result.frontier;
   const auto plain = std::find_if(points.begin(), points.end(), is_plain_point);
   if (plain == points.end()) return {};

@@ -153,6 +153,10 @@ std::optional<double> usd_per_hour_of(const perfmodel::plan_point& p);
 /// Pareto rows without those within 1 % of the ITL and cost of the previous row. Of two such rows
 /// the simpler stays (without pools, speculation, a token budget); row 1 always stays.
 std::vector<std::size_t> distinct_rows(const planned& p);
+/// Rows of the table, of the picture and of the page: the distinct ones, of more than 24 an even
+/// selection with both ends.
+inline constexpr std::size_t most_rows_shown = 24;
+std::vector<std::size_t> rows_shown(const planned& p, std::size_t most = most_rows_shown);
 /// Plan of another request with the same calibrations.
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
 /// The plan of the request, with the number of GPUs searched where the request has none.

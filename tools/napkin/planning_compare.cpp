@@ -345,7 +345,7 @@ std::string rejected_text(const planned& p) {
     const bool any = x->precision == pm::label{};  // several formats were tried
     const std::string what = any ? "" : cat(" ", x->precision.view(), " ", layout_text(x->layout));
     s += wrapped(cat(x->accelerator.view(), what, ": ", why(*request, *x),
-                     count > 1 ? cat("; and ", count - 1, " more") : ""),
+                     count > 1 ? cat("; ", count - 1, " more for this reason") : ""),
                  2);
   }
   return s;

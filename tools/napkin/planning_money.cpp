@@ -164,6 +164,15 @@ std::vector<std::size_t> distinct_rows(const planned& p) {
   return kept;
 }
 
+std::vector<std::size_t> rows_shown(const planned& p, std::size_t most) {
+  const std::vector<std::size_t> distinct = distinct_rows(p);
+  const std::size_t n = distinct.size(), shown = std::min(n, most);
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < shown; ++i)
+    rows.push_back(distinct[shown == n || shown < 2 ? i : i * (n - 1) / (shown - 1)]);
+  return rows;
+}
+
 void add_alternatives(planned& p, const plan_again& again) {
   if (p.result.best) {
     add_engines(p, again);
@@ -291,8 +300,8 @@ std::string alternatives_text(const planned& p) {
   if (!none.empty())
     s += wrapped(cat(targets ? "no deployment within the targets: " : "infeasible: ", none), 4);
   if (s.empty()) return s;
-  return (met ? "  Cheapest of each other engine, and of other formats:\n"
-              : "  Cheapest of other formats:\n") +
+  return (met ? "  Cheapest with another engine or format:\n"
+              : "  Cheapest with another format:\n") +
          s;
 }
 

@@ -15,8 +15,6 @@ namespace {
 
 namespace pm = perfmodel;
 
-constexpr std::size_t most_rows_shown = 24;
-
 bool limited_by_wait(const pm::plan_point& p) {
   return p.serving.wait.value() > 0.5 * p.serving.ttft.value();
 }
@@ -291,12 +289,10 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
   std::string align = "llllllrrrrr";
   align.append(rows[0].size() - 2 - align.size(), 'r');
   align += "ll";
-  const std::vector<std::size_t> distinct = distinct_rows(plan);
-  const std::size_t n = r.frontier.size(), most = distinct.size(),
-                    shown = std::min(most, most_rows);
-  std::size_t best = 0;                      // its row of the table
-  for (std::size_t i = 0; i < shown; ++i) {  // evenly, both ends included
-    const std::size_t at = distinct[shown == most || shown < 2 ? i : i * (most - 1) / (shown - 1)];
+  const std::vector<std::size_t> all = rows_shown(plan, most_rows);
+  const std::size_t n = r.frontier.size(), most = distinct_rows(plan).size(), shown = all.size();
+  std::size_t best = 0;  // its row of the table
+  for (const std::size_t at : all) {
     rows.push_back(row_text(plan, at, wide));
     if (shown < n) rows.back()[0] = cat(at + 1, rows.back()[0]);
     if (at == r.best) best = rows.size() - 1;
@@ -311,7 +307,7 @@ std::string frontier_text(const planned& plan, bool wide, std::size_t most_rows 
   if (shown < n)
     notes =
         cat(shown, " of ", n, " points",
-            most < n ? ", without those within 1 % of the previous one" : "", "; --json has all");
+            most < n ? "; rows within 1 % of the row above are left out" : "", "; --json has all");
   if (narrowed) notes += cat(notes.empty() ? "" : "; ", "more columns: --wide");
   return notes.empty() ? s : s + styled(text_style::dim, wrapped(cat("(", notes, ")"), 2));
 }
@@ -330,7 +326,7 @@ std::string transfers_legend(const planned& plan) {
   if (known.empty()) return {};
   return styled(
       text_style::dim,
-      wrapped(cat("~: a transferred profile, with a wider interval: ", listed(known), "."), 2));
+      wrapped(cat("~: another GPU's profile, with a wider interval: ", listed(known), "."), 2));
 }
 
 /// Explanation of columns, and the cost sensitivity of row 1.
@@ -590,8 +586,11 @@ json plan_json(const planned& p, const json& object) {
       rejected.push_back(rejection_json(bounds.request, x));
   }
   out["rejected"] = std::move(rejected);
+  json shown = json::array();
+  for (const std::size_t at : rows_shown(p)) shown.push_back(at + 1);
+  out["rows_shown"] = std::move(shown);
   out.update(comparison_json(p));
-  if constexpr (!is_first_module) out["derivation"] = derivation_json(derivation_of_plan(p));
+  if constexpr (!is_page_module) out["derivation"] = derivation_json(derivation_of_plan(p));
   if (!p.left_out.empty()) out["left_out"] = p.left_out;
   if (!p.not_read.empty()) out["not_read"] = p.not_read;
   return out;
@@ -635,10 +634,10 @@ std::string plan_text(const planned& p, bool wide) {
   if (wide) s += details_text(p);
   std::string notes = load_text(p.request);
   notes += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
-               " pruned (same cost and ITL, longer TTFT).\n");
+               " left out (same cost and ITL as another, longer TTFT).\n");
   if (p.calibrations.empty() && !wide) notes += basis_text(p);
   if (!p.not_read.empty()) notes += wrapped(not_read_text(p.not_read), 0);
-  notes += "Effects of a precision on model quality are not modelled.\n";
+  notes += "Effects of quantization on output quality are not modelled.\n";
   if (!r.frontier.empty())
     notes += cat("Breakdown of a row: napkin explain plan ... --row 1.",
                  wide ? "" : " Sources and all columns: --wide.", "\n");

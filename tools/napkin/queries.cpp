@@ -20,9 +20,8 @@ namespace {
 
 using query_list = std::vector<query> (*)();
 
-#ifdef NAPKIN_FIRST_MODULE
-constexpr query_list query_lists[] = {step_queries, serving_queries, simulation_queries,
-                                      roofline_queries};
+#ifdef NAPKIN_PAGE_MODULE
+constexpr query_list query_lists[] = {step_queries, serving_queries, roofline_queries};
 #else
 constexpr query_list query_lists[] = {
     kernel_queries,   attention_queries, collective_queries, memory_queries,

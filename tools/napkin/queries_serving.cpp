@@ -34,7 +34,7 @@ struct serving {
     k.push_back(
         count("stream_interval", "output tokens per streamed response chunk").otherwise("1"));
     k.push_back(number("held_iterations",
-                       "engine steps by which the scheduler delays admission on purpose", 0.0, 1e6)
+                       "engine steps for which the scheduler holds back new requests", 0.0, 1e6)
                     .otherwise("0"));
     append(storage_keys());
     append(reservation_keys());
@@ -46,20 +46,42 @@ struct serving {
     append(draft_keys());
     append(pool_keys());
     append(target_keys());
-    k.push_back(word("method",
-                     "closed_form, simulation, or auto, which simulates runs, arrival rates, up to "
-                     "2 requests and outputs under 64 tokens",
-                     {"auto", "closed_form", "simulation"})
-                    .otherwise("auto"));
+    k.push_back(
+        word("method",
+             "closed_form, simulation, or auto: simulation for finite runs, arrival rates, a "
+             "concurrency up to 2 and outputs under 64 tokens, else closed_form",
+             {"auto", "closed_form", "simulation"})
+            .otherwise("auto"));
     return k;
   }
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode) {
-    return has_pools(in) ? of_pools(in, mode) : of_replicas(in, mode);
+    if constexpr (is_page_module) {
+      require_plain_replicas(in);
+      return of_replicas(in, mode);
+    } else {
+      return has_pools(in) ? of_pools(in, mode) : of_replicas(in, mode);
+    }
   }
 
  private:
+  /// The page's module has no pools and no speculative decoding of a service.
+  template <pm::Scalar T>
+  static void require_plain_replicas(const inputs<T>& in) {
+    if (!has_pools(in) && !detail::any_given(in, {"draft_length", "mtp", "acceptance"})) return;
+    throw error(code::unknown_key,
+                "this module has no disaggregated pools and no speculative decoding of a service");
+  }
+
+  template <pm::Scalar T>
+  static auto drafts_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
+    if constexpr (is_page_module)
+      return std::nullopt;
+    else
+      return speculation_of(in, d);
+  }
+
   /// Replicas of one deployment, each with its share of the load.
   template <pm::Scalar T, class Mode>
   static outcome<T> of_replicas(inputs<T>& in, const Mode& mode) {
@@ -70,7 +92,7 @@ struct serving {
       reserve_memory(in, made);
       return made;
     });
-    const auto drafts = speculation_of(in, d);
+    const auto drafts = drafts_of(in, d);
     const pm::basic_service_load<T> l = service_load_of(in);
     T replicas = T(n.replicas);
     if (l.is_closed())
@@ -102,17 +124,22 @@ struct serving {
       add_overload(out, s, share, replicas, T(replicas * double(d.layout.ranks())), serve);
       return out;
     };
-    if (!drafts) {
-      return answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x); });
+    const auto without_drafts = [&](const pm::basic_service_load<T>& x) {
+      return served(mode, d, x);
+    };
+    if constexpr (is_page_module) {
+      return answered(without_drafts);
+    } else {
+      if (!drafts) return answered(without_drafts);
+      outcome<T> out =
+          answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
+      note_speculation(out, in);
+      if (out.least_itl) {
+        *out.least_itl /= drafts->length + 1;  // all drafts accepted
+        note_least_request(out, share);
+      }
+      return out;
     }
-    outcome<T> out =
-        answered([&](const pm::basic_service_load<T>& x) { return served(mode, d, x, *drafts); });
-    note_speculation(out, in);
-    if (out.least_itl) {
-      *out.least_itl /= drafts->length + 1;  // all drafts accepted
-      note_least_request(out, share);
-    }
-    return out;
   }
 
   /// Disaggregated prefill and decode pools.

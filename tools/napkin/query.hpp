@@ -19,12 +19,12 @@
 
 namespace napkin {
 
-/// Whether this is the page's first module, which has steps, services, rooflines and plans, without
-/// derivations (tools/page/build.sh).
-#ifdef NAPKIN_FIRST_MODULE
-inline constexpr bool is_first_module = true;
+/// Whether this is the page's module (tools/page/build.sh): steps, services by their closed form,
+/// rooflines and plans, with their derivations.
+#ifdef NAPKIN_PAGE_MODULE
+inline constexpr bool is_page_module = true;
 #else
-inline constexpr bool is_first_module = false;
+inline constexpr bool is_page_module = false;
 #endif
 
 /// A result with its derivation.
@@ -184,17 +184,15 @@ query declare() {
     }
     return answer;
   };
-  if constexpr (!is_first_module) {
-    q.explain = [](const request& r, const calibration* c) {
-      perfmodel::trace tape;
-      inputs<perfmodel::traced> in(r, tape);
-      if constexpr (Q::part != profile_part::none) {
-        if (c != nullptr)
-          return explained(r.asked().answer(r, c), Q::run(in, calibration_over(*c, in)));
-      }
-      return explained(r.asked().answer(r, nullptr), Q::run(in, bound_mode{}));
-    };
-  }
+  q.explain = [](const request& r, const calibration* c) {
+    perfmodel::trace tape;
+    inputs<perfmodel::traced> in(r, tape);
+    if constexpr (Q::part != profile_part::none) {
+      if (c != nullptr)
+        return explained(r.asked().answer(r, c), Q::run(in, calibration_over(*c, in)));
+    }
+    return explained(r.asked().answer(r, nullptr), Q::run(in, bound_mode{}));
+  };
   return q;
 }
 

@@ -87,7 +87,7 @@ bool changes_deployment(const query& asked, const key& k) {
 
 /// Queries that `answer_line` evaluates as they are.
 const query* plain_query(const json& object) {
-  if constexpr (!is_first_module) {
+  if constexpr (!is_page_module) {
     if (is_claim(object)) return nullptr;
   }
   const auto at = object.find("query");

@@ -22,8 +22,7 @@ std::vector<key> draft_keys() {
               .optional(),
           word("drafter",
                "drafting method: lookup (n-grams, default), layer (one layer before the LM head, "
-               "EAGLE), "
-               "heads (Medusa), part (a quarter of the layers)",
+               "as EAGLE), heads (Medusa), part (a quarter of the model's layers)",
                {"lookup", "layer", "heads", "part"})
               .optional(),
           text("draft_model", "draft model, on the same GPUs").optional()};

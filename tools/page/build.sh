@@ -30,12 +30,13 @@ fi
 # module <name> <export> <flag or ""> <files left out, as a pattern>: napkin but its command line and its fits, in one
 # source: a function that two files use is there once.
 module() {
-  for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/*.cpp; do
+  for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/no_trace_files.cpp; do
     case ${file##*/} in
       main.cpp | calibrate.cpp | calibrate_service.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | engine_commands.cpp) ;;
       *) [[ ${file##*/} =~ ^($4)\.cpp$ ]] || echo "#include \"$file\"" ;;
     esac
   done >"$work/$1.cpp"
+  [[ -z $3 ]] || echo "#include \"$here/page_module.cpp\"" >>"$work/$1.cpp"
   flags=(-std=c++20 -flto -Oz -DNDEBUG ${3:+"$3"} -fvisibility=hidden -fwasm-exceptions)
   includes=(-include "$here/emscripten_shim.hpp" -I"$root/include" -I"$root/tools/library" -I"$root/tools"
     -I"$root/tools/napkin" -isystem "$work/include" -isystem /usr/include/eigen3)
@@ -44,30 +45,24 @@ module() {
     -sMALLOC=emmalloc -sALLOW_MEMORY_GROWTH -sMODULARIZE -sEXPORT_NAME="$2" -sENVIRONMENT=web,worker,node \
     -sEXPORTED_FUNCTIONS=_perfmodel_ask,_perfmodel_free,_perfmodel_version,_malloc,_free \
     -sEXPORTED_RUNTIME_METHODS=FS,UTF8ToString,stringToUTF8,lengthBytesUTF8 -sFORCE_FILESYSTEM
-  mv "$work/$1.js" "$work/$1.wasm" "$out"
 }
-# The whole engine, and a smaller one for the first answers: without derivations, audits, advice and single laws.
-newest=$(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
-  \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$out/perfmodel_module.wasm" -print -quit 2>/dev/null || echo all)
-if [[ ! -e $out/perfmodel_module.wasm || ! -e $out/perfmodel_first.wasm || -n $newest ]]; then
-  echo 'page: compiling the engine to WebAssembly: ten minutes of two cores' >&2
-  first_module() {
-    module perfmodel_first createPerfmodelFirst -DNAPKIN_FIRST_MODULE \
-      'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
-  }
-  whole_module() { module perfmodel_module createPerfmodel '' 'main'; }
-  # At a time where there are cores and memory for both: each takes up to 6 GB.
-  free_kb=$(awk '/^MemAvailable/ { print $2 }' /proc/meminfo)
-  if [[ $(nproc) -ge 2 && ${free_kb:-0} -gt 12000000 ]]; then
-    first_module &
-    beside=$!
-    whole_module
-    wait "$beside"
-  else
-    first_module
-    whole_module
-  fi
+# compiled <name>: is the module newer than every source?
+compiled() {
+  [[ -e $work/$1.wasm && -z $(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
+    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$work/$1.wasm" -print -quit) ]]
+}
+# The page's module has steps, services by their closed form, rooflines, plans and their derivations; the npm package
+# has the whole engine in addition. One after the other: each takes up to 6 GB.
+if ! compiled perfmodel_page; then
+  echo 'page: compiling the engine to WebAssembly: ten minutes of a core' >&2
+  module perfmodel_page createPerfmodelPage -DNAPKIN_PAGE_MODULE \
+    'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|simulation.*|service_check|service_runs|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
 fi
+if ! compiled perfmodel_module; then
+  echo 'page: compiling the whole engine, for the npm package' >&2
+  module perfmodel_module createPerfmodel '' main
+fi
+cp "$work"/perfmodel_page.{js,wasm} "$out"
 
 cp "$here"/{index.html,page.css,page.js,perfmodel.js,perfmodel.d.ts} "$out"
 cp "$work"/node_modules/uplot/dist/{uPlot.iife.min.js,uPlot.min.css} "$out"
@@ -79,20 +74,19 @@ cp "$work"/node_modules/uplot/dist/{uPlot.iife.min.js,uPlot.min.css} "$out"
   for package in libboost-dev nlohmann-json3-dev; do
     file=/usr/share/doc/$package/copyright
     if [[ -e $file ]]; then
-      printf '\n\n%s, compiled into perfmodel_first.wasm and perfmodel_module.wasm\n\n' "$package"
+      printf '\n\n%s, compiled into perfmodel_page.wasm and perfmodel_module.wasm\n\n' "$package"
       head -c 20000 "$file"
     fi
   done
 } >"$out/LICENSES.txt"
-# A page of file:// may not fetch: the modules again, as scripts.
-for name in perfmodel_first perfmodel_module; do
-  printf '(globalThis.perfmodelWasm ??= {}).%s = "%s";\n' "$name" "$(base64 -w 0 "$out/$name.wasm")" >"$out/$name.wasm.js"
-done
-rm -f "$out/perfmodel.wasm.js"
+# A page of file:// may not fetch: its module again, as a script.
+printf '(globalThis.perfmodelWasm ??= {}).perfmodel_page = "%s";\n' "$(base64 -w 0 "$out/perfmodel_page.wasm")" \
+  >"$out/perfmodel_page.wasm.js"
 
 # The npm package: `npm pack` in its folder.
 mkdir -p "$out/npm"
-cp "$out"/{perfmodel.js,perfmodel.d.ts,perfmodel_first.js,perfmodel_first.wasm,perfmodel_module.js,perfmodel_module.wasm,LICENSES.txt} "$out/npm"
+cp "$out"/{perfmodel.js,perfmodel.d.ts,perfmodel_page.js,perfmodel_page.wasm,LICENSES.txt} "$out/npm"
+cp "$work"/perfmodel_module.{js,wasm} "$out/npm"
 version=$(sed -n 's/.*define PERFMODEL_VERSION "\([0-9.]*\)".*/\1/p' "$root/include/perfmodel/core/version.hpp")
 node -e '
   const p = JSON.parse(require("fs").readFileSync(process.argv[1]));
@@ -101,6 +95,7 @@ node -e '
   require("fs").writeFileSync(process.argv[3], JSON.stringify(p, null, 2) + "\n");
 ' "$here/package.json" "$version" "$out/npm/package.json"
 
-kilobytes() { echo $(($(gzip -9c "$1" | wc -c) / 1000)); }
-echo "page: $out/index.html; compressed by gzip: $(kilobytes "$out/perfmodel_first.wasm") kB of WebAssembly for the first answers," \
-  "$(kilobytes "$out/perfmodel_module.wasm") kB for derivations"
+size=$(gzip -9c "$out/perfmodel_page.wasm" | wc -c) whole=$(gzip -9c "$out/npm/perfmodel_module.wasm" | wc -c)
+echo "page: $out/index.html; compressed by gzip: $((size / 1000)) kB of WebAssembly;" \
+  "$((whole / 1000)) kB of the whole engine, in the npm package alone"
+[[ $size -le 700000 ]] || { echo "page: $size bytes are more than 700 kB" >&2; exit 1; }

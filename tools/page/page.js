@@ -122,13 +122,30 @@
       ...cells.cells.map((c) => element("td", c && c.wrap ? { class: "wrap" } : {}, c && c.wrap ? c.wrap : c)))));
   }
 
-  async function explain(title, request, part, row) {
+  /** Is a step's name in a formula, as a whole name? */
+  function isIn(formula, name) {
+    for (let at = formula.indexOf(name); at >= 0; at = formula.indexOf(name, at + 1)) {
+      const before = formula.slice(0, at), after = formula.slice(at + name.length);
+      if (/(^|[ (])$/.test(before) && !before.endsWith(" of ") && /^($|[ ),])/.test(after) && !after.startsWith(" of ")) return true;
+    }
+    return false;
+  }
+  /** The steps of a derivation, the result first; of one operator those that its time comes from. */
+  function stepsOf(all, part) {
+    const steps = [];
+    const isResult = (s) => s.name === part || s.name === part + " of step time";
+    for (const s of [...all].reverse())
+      if (isResult(s) || steps.some((later) => isIn(later.formula, s.name))) steps.push(s);
+    return steps.some(isResult) ? steps : [...all].reverse().slice(0, 60);
+  }
+
+  function explain(title, request, part, row) {
     const box = $("#explanation div");
     $("#explained").textContent = title;
     box.replaceChildren();
     $("#explanation").showModal();
     try {
-      const e = await engine.explain(request, row);
+      const e = engine.explain(request, row);
       const table = (head, list) => element("table", {}, element("thead", {}, element("tr", {},
         ...head.map((h) => element("th", { scope: "col" }, h)))), element("tbody", {},
         ...list.map((cells) => element("tr", {}, ...cells.map((c) => element("td", { class: "wrap" }, c))))));
@@ -138,9 +155,7 @@
           table(["Step", "Arithmetic", "Time", "Limiter"], p.steps.map((s) => [s.name, s.how, time(s.time_s), s.limit])),
           element("ul", {}, ...p.amounts.map((a) => element("li", {}, a))));
       }
-      const all = e.steps || [];
-      const own = part ? all.filter((s) => s.name === part || s.name.endsWith(" of " + part)) : all;
-      const steps = (own.length ? own : all).slice(-60).reverse();
+      const steps = stepsOf(e.steps || [], part);
       if (steps.length) box.append(element("h3", {}, "Steps, the result first"),
         table(["Name", "Formula", "With its numbers", "Value"], steps.map((s) => [s.name, s.formula, s.numbers, s.value])));
       if (e.inputs && !part) box.append(element("h3", {}, "Inputs"),
@@ -151,13 +166,48 @@
     }
   }
 
+  /** The point of the last series nearest to the pointer. */
+  function nearest(u) {
+    const y = u.data[u.data.length - 1];
+    let at = null, least = Infinity;
+    y.forEach((v, i) => {
+      if (v === null || v === undefined) return;
+      const d = Math.hypot(u.valToPos(u.data[0][i], "x") - u.cursor.left, u.valToPos(v, "y") - u.cursor.top);
+      if (d < least) [at, least] = [i, d];
+    });
+    return at;
+  }
+  /** Writes a text at each point of the last series; where texts would overlap, the first and how many more. */
+  function writeNames(u, names) {
+    const c = u.ctx, ratio = devicePixelRatio || 1, texts = [], right = u.bbox.left + u.bbox.width;
+    c.save();
+    c.font = `${12 * ratio}px system-ui, sans-serif`;
+    c.fillStyle = palette().ink;
+    c.textAlign = "left";
+    names.forEach((name, i) => {
+      if (!name) return;
+      const width = c.measureText(name + " +9").width, px = u.valToPos(u.data[0][i], "x", true);
+      const x = px + 10 * ratio + width > right ? px - 10 * ratio - width : px + 10 * ratio;
+      const y = u.valToPos(u.data[u.data.length - 1][i], "y", true) + 14 * ratio;
+      const other = texts.find((t) => Math.abs(t.y - y) < 13 * ratio && x < t.x + t.width && t.x < x + width);
+      if (other) other.more += 1;
+      else texts.push({ name, x, y, width, more: 0 });
+    });
+    for (const t of texts) c.fillText(t.name + (t.more ? " +" + t.more : ""), t.x, t.y);
+    c.restore();
+  }
+
   function chart(target, options, data, onpick) {
     const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
     const axis = { stroke: colour("--ink"), grid: { stroke: colour("--line"), width: 1 }, ticks: { stroke: colour("--line") }, labelSize: 20 };
     target.replaceChildren();
-    const u = new uPlot({ width: Math.max(260, target.clientWidth), height: 280, cursor: { drag: { x: false, y: false } },
+    const u = new uPlot({ width: Math.max(240, target.clientWidth), height: 280, cursor: { drag: { x: false, y: false } },
       ...options, axes: options.axes.map((a, i) => ({ ...axis, size: i === 0 ? 36 : 64, ...a })) }, data, target);
-    if (onpick) u.over.addEventListener("click", () => u.cursor.idx !== null && onpick(u.cursor.idx));
+    if (onpick) u.over.addEventListener("click", () => {
+      const at = nearest(u);
+      if (at !== null) onpick(at);
+    });
+    target.uplot = u;
     charts.push([u, target]);
   }
   const palette = () => {
@@ -173,21 +223,20 @@
     $("#conclusion").textContent = answer.feasible
       ? `One step of ${name} on ${value("tensor_parallel") || 1} x ${value("accelerator")}: ${time(answer.time_s)}, limited by ${limiters[answer.limiter] || answer.limiter}.`
       : `Does not fit: ${answer.reason}.`;
-    const list = [["Step time", time(answer.time_s), answer.time_s, all], ["80 % interval", range(answer.interval_80_s)],
+    const list = [["Step time", time(answer.time_s), answer.time_s, all], ["80 % interval", range(answer.interval_80_s), range(answer.interval_80_s), all],
       ["Bound (roofline)", time(answer.bound_time_s ?? (answer.mode === "bound" ? answer.time_s : null)), answer.bound_time_s, () => explain("Bound of the step", { ...request, mode: "bound" })]];
     if (answer.feasible && Number(value("batch"))) {
       list.push(["Output tokens/s", digits(value("batch") / answer.time_s), value("batch") / answer.time_s, all]);
     }
-    list.push(["Limiter", limiters[answer.limiter] || answer.limiter], ["Basis", answer.profile ? answer.profile.basis : "data sheet"]);
+    list.push(["Limiter", limiters[answer.limiter] || answer.limiter, answer.limiter, all],
+      ["Basis", answer.profile ? answer.profile.basis : "data sheet", answer.mode, all]);
     $("#numbers").replaceChildren(...list.map(([term, text, x, why]) => element("div", {}, element("dt", {}, term), element("dd", {}, number(text, x, why)))));
     return { request, answer };
   }
 
-  /** The parts of a step, by the whole engine; left out where another request came meanwhile. */
-  async function showBreakdown(request) {
-    const turn = ++turns;
-    const e = await engine.explain(request);
-    if (turn !== turns) return;
+  /** The parts of a step. */
+  function showBreakdown(request) {
+    const e = engine.explain(request);
     const part = e.summary.parts[0];
     let before = 0;
     rows("#breakdown", part.steps.map((s) => {
@@ -207,18 +256,19 @@
     const peak = r.flop_per_s, bandwidth = r.bytes_per_s;
     const points = r.operators.filter((o) => o.flop > 0 && o.flop_per_s).map((o) => ({ name: o.name, x: o.flop_per_byte, y: o.flop_per_s }));
     const ridge = peak / bandwidth;
-    const xs = [...new Set([0.1, 1, 10, ridge, 100, 1000, 10000, ...points.map((p) => p.x)])].sort((a, b) => a - b);
+    // An operator is a row of the data, of the roof's own as well: two operators may have one intensity.
+    const all = [...[0.1, 1, 10, ridge, 100, 1000, 10000].map((x) => ({ x, y: null })), ...points].sort((a, b) => a.x - b.x);
+    const xs = all.map((p) => p.x);
     const why = (p) => explain(p.name, request, p.name);
     const c = palette();
     $("#roofline").hidden = points.length === 0;
     if (points.length) chart($("#roofline .chart"), {
-      scales: { x: { time: false, distr: 3 }, y: { distr: 3 } },
+      scales: { x: { time: false, distr: 3 }, y: { distr: 3 } }, hooks: { draw: [(u) => writeNames(u, all.map((p) => p.name))] },
       axes: [{ label: "FLOP/byte" }, { label: "FLOP/s", values: (u, v) => v.map((x) => (x ? big(x, "") : "")) }],
       series: [{ label: "FLOP/byte", value: (u, v) => (v ? digits(v) : "") }, { label: "roof", stroke: c.ink, width: 2, points: { show: false }, value: (u, v) => (v ? big(v, "FLOP/s") : "") },
         { label: "operator", stroke: c.line, points: { show: true, size: 10, fill: c.soft }, paths: () => null, value: (u, v) => (v ? big(v, "FLOP/s") : "") }],
-    }, [xs, xs.map((x) => Math.min(peak, x * bandwidth)), xs.map((x) => (points.find((p) => p.x === x) || { y: null }).y)],
-    (i) => { const p = points.find((q) => q.x === xs[i]); if (p) why(p); });
-    rows("#roofline", points.map((p) => ({ cells: [number(p.name, p.name, () => why(p)), number(digits(p.x), p.x), number(big(p.y, "FLOP/s"), p.y)] })));
+    }, [xs, xs.map((x) => Math.min(peak, x * bandwidth)), all.map((p) => p.y)], (i) => why(all[i]));
+    rows("#roofline", points.map((p) => ({ cells: [number(p.name, p.name, () => why(p)), number(digits(p.x), p.x, () => why(p)), number(big(p.y, "FLOP/s"), p.y, () => why(p))] })));
   }
 
   function showLoad() {
@@ -241,7 +291,7 @@
     rows("#load", answers.map(({ concurrency, request, answer }) => {
       const why = () => explain(`Service at concurrency ${concurrency}`, request);
       return { cells: [String(concurrency), number(time(answer.ttft_s), answer.ttft_s, why), range(answer.ttft_interval_80_s),
-        number(time(answer.itl_s), answer.itl_s, why), range(answer.itl_interval_80_s), number(digits(answer.output_tokens_per_s), answer.output_tokens_per_s)] };
+        number(time(answer.itl_s), answer.itl_s, why), range(answer.itl_interval_80_s), number(digits(answer.output_tokens_per_s), answer.output_tokens_per_s, why)] };
     }));
   }
 
@@ -252,29 +302,35 @@
     $("#plan").hidden = false;
     $("#plan_conclusion").textContent = "Searching deployments";
     const answer = engine.ask(planned.request);
-    const front = answer.frontier;
+    // The rows of napkin's table and picture: without those within 1 % of another.
+    const front = answer.rows_shown.map((row) => ({ ...answer.frontier[row - 1], row }));
     const priced = front.every((p) => p.usd_per_million_tokens !== undefined && p.usd_per_million_tokens !== null);
     const cost = (p) => (priced ? p.usd_per_million_tokens : p.gpu_s_per_million_tokens);
     const unit = priced ? "USD/Mtok" : "GPU-s/Mtok";
     const first = front[0];
     $("#plan_conclusion").textContent = !first ? "No deployment fits."
       : `${answer.meets_targets ? "" : "Nothing meets the targets; nearest: "}${first.gpus} x ${first.accelerator} (${layout(first)}, ${first.engine}, ${first.weight_format}): ITL ${time(first.itl_s)}, TTFT ${time(first.ttft_s)}, ${digits(cost(first))} ${unit}.`;
-    const why = (i) => explain(`Row ${i + 1} of the plan`, planned.request, undefined, i + 1);
+    const why = (i) => explain(`Row ${front[i].row} of the plan`, planned.request, undefined, front[i].row);
     const order = front.map((p, i) => i).sort((a, b) => front[a].itl_s - front[b].itl_s);
     const c = palette();
     if (first) chart($("#plan .chart"), {
       scales: { x: { time: false }, y: { range: (u, lo, hi) => [0, hi * 1.1] } }, axes: [{ label: "ITL, ms" }, { label: unit }],
+      hooks: { draw: [(u) => writeNames(u, order.map((i) => String(front[i].row)))] },
       series: [{ label: "ITL ms", value: (u, v) => (v ? digits(v) : "") }, { label: unit, stroke: c.line, width: 1, points: { show: true, size: 10, fill: c.soft }, value: (u, v) => (v ? digits(v) : "") }],
     }, [order.map((i) => front[i].itl_s * 1e3), order.map((i) => cost(front[i]))], (i) => why(order[i]));
     else $("#plan .chart").replaceChildren();
     rows("#plan", front.map((p, i) => ({ attributes: { class: "pick", onclick: (event) => event.target.tagName !== "BUTTON" && why(i) },
-      cells: [number(String(i + 1), i + 1, () => why(i)), String(p.gpus), p.accelerator, p.engine, layout(p), p.weight_format,
-        number(time(p.itl_s), p.itl_s), number(time(p.ttft_s), p.ttft_s), number(digits(cost(p)) + " " + unit, cost(p)), p.meets_targets ? "yes" : "no"] })));
+      cells: [number(String(p.row), p.row, () => why(i)), String(p.gpus), p.accelerator, p.engine, layout(p), p.weight_format,
+        number(time(p.itl_s), p.itl_s, () => why(i)), number(time(p.ttft_s), p.ttft_s, () => why(i)),
+        number(digits(cost(p)) + " " + unit, cost(p), () => why(i)), p.meets_targets ? "yes" : "no"] })));
   }
 
+  /** After the browser has painted what is there; in a hidden page, soon. */
+  const painted = () => new Promise((done) => { requestAnimationFrame(() => setTimeout(done)); setTimeout(done, 100); });
+
   async function update() {
+    const turn = ++turns;
     showError("");
-    ++turns;
     charts.length = 0;
     let step = null;
     try {
@@ -285,12 +341,14 @@
       $("#numbers").replaceChildren();
       for (const id of ["#breakdown", "#roofline", "#load"]) $(id).hidden = true;
     }
+    toAddress();
+    await painted();
     document.documentElement.dataset.answered ??= String(performance.now() - loaded);
+    if (turn !== turns) return;  // another request came meanwhile
     try {
+      if (step) showBreakdown(step.request);
       if (step) showRoofline(step.request);
       if (step) showLoad();
-      toAddress();
-      if (step) await showBreakdown(step.request);
     } catch (e) {
       showError(e.message);
     }
@@ -338,13 +396,14 @@
 
   async function start() {
     $("#inputs").open = innerWidth > 800;
-    engine = await perfmodel.loadFirst();
+    engine = await perfmodel.loadPage();
     loaded = performance.now();
     seed();
-    fromAddress();
-    const updated = update();
+    const address = location.hash, plans = fromAddress();
+    await update();
     fill(); // the lists, once there is an answer
-    const plans = fromAddress();
+    history.replaceState(null, "", location.pathname + location.search + address);
+    fromAddress();
     if (plans) plan();
     let timer = 0;
     form.addEventListener("input", (event) => {
@@ -362,7 +421,13 @@
       $("#drop").classList.remove("over");
       if (event.dataTransfer.files[0]) takeConfig(event.dataTransfer.files[0]);
     });
-    window.addEventListener("hashchange", () => { const again = fromAddress(); update(); if (again) plan(); });
+    window.addEventListener("hashchange", () => {
+      const again = fromAddress();
+      if (!again) planned = null;
+      $("#plan").hidden = !again;
+      update();
+      if (again) plan();
+    });
     let width = innerWidth;
     window.addEventListener("resize", () => {
       if (width === innerWidth) return;
@@ -370,7 +435,6 @@
       for (const [u, target] of charts) u.setSize({ width: Math.max(260, target.clientWidth), height: 280 });
     });
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", update);
-    await updated;
     document.documentElement.dataset.ready = "1";
   }
   start().catch((e) => showError("The engine does not load: " + (e.message || e)));

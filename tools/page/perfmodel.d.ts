@@ -45,11 +45,6 @@ export interface Engine {
 }
 /** Loads the engine: once, some 20 ms. */
 export function load(options?: { wasmBinary?: Uint8Array }): Promise<Engine>;
-/** The small module: step, serving, simulate, roofline, plan, gpus and models, without derivations. */
-export interface FirstEngine extends Omit<Engine, "explain"> {
-  /** Loads the whole engine, once; it has the models that were added. */
-  whole(): Promise<Engine>;
-  /** The derivation of a result, by the whole engine. */
-  explain(of: Request, row?: number): Promise<Explanation>;
-}
-export function loadFirst(options?: { wasmBinary?: Uint8Array }): Promise<FirstEngine>;
+/** The page's module, 0.7 of the bytes: step, serving by its closed form (method: "closed_form"), roofline, plan, gpus,
+ *  models, and their derivations. */
+export function loadPage(options?: { wasmBinary?: Uint8Array }): Promise<Engine>;

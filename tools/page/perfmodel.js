@@ -1,4 +1,4 @@
-// The engine of napkin as a module: load() or loadFirst() once, then ask() as often as wanted. Types: perfmodel.d.ts.
+// The engine of napkin as a module: load() or loadPage() once, then ask() as often as wanted. Types: perfmodel.d.ts.
 (function (root) {
   "use strict";
 
@@ -11,7 +11,7 @@
   }
 
   const inNode = typeof module === "object" && typeof require === "function";
-  const factories = { perfmodel_first: "createPerfmodelFirst", perfmodel_module: "createPerfmodel" };
+  const factories = { perfmodel_page: "createPerfmodelPage", perfmodel_module: "createPerfmodel" };
 
   const script = (source) => new Promise((done, failed) => {
     const tag = Object.assign(document.createElement("script"), { src: source, onload: done });
@@ -70,30 +70,10 @@
   /** The whole engine. */
   const load = async (options = {}) => interfaceOf(await start("perfmodel_module", options));
 
-  /** The small module, which has step, serving, simulate, roofline, plan, gpus and models. Derivations and all other
-   *  requests are of the whole engine, which whole() loads once. */
-  async function loadFirst(options = {}) {
-    const first = interfaceOf(await start("perfmodel_first", options));
-    const models = [];
-    let loading = null, engine = null;
-    const whole = async () => {
-      loading ??= load().catch((e) => { loading = null; throw e; });
-      engine = await loading;
-      while (models.length) engine.addModel(...models.shift()); // in order: the same paths
-      return engine;
-    };
-    return {
-      ...first,
-      whole,
-      explain: async (of, row) => (await whole()).explain(of, row),
-      addModel(config, name) {
-        models.push([config, name]);
-        return first.addModel(config, name);
-      },
-    };
-  }
+  /** The page's module: step, serving by its closed form, roofline, plan, gpus, models, and their derivations. */
+  const loadPage = async (options = {}) => interfaceOf(await start("perfmodel_page", options));
 
-  const perfmodel = { load, loadFirst, PerfmodelError };
+  const perfmodel = { load, loadPage, PerfmodelError };
   if (typeof module === "object") module.exports = perfmodel;
   else root.perfmodel = perfmodel;
 })(typeof globalThis === "object" ? globalThis : this);

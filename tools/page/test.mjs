@@ -94,9 +94,12 @@ const first = firsts.sort((a, b) => a - b)[Math.floor(firsts.length / 2)];
 check(first < 50, `the first answer takes ${first} ms, not under 50`);
 console.log(`first answer after loading: ${first.toFixed(1)} ms`);
 
-// --- a roofline point is a ratio of the operator's own FLOP, bytes and time -----------------------------
+// --- the roofline's points: those of napkin, in the table and in the chart ------------------------------
 await open({});
-check((await shown("#roofline table:not(.u-legend) tbody tr td:nth-child(2) [data-value]")).length >= 4, "the roofline has points");
+const roofline = ask({ query: "roofline", prefill_tokens: 0, ...cases[0] }).operators.filter((o) => o.flop > 0 && o.flop_per_s);
+same(await shown("#roofline table:not(.u-legend) tbody tr td:nth-child(2) [data-value]"), roofline.map((o) => o.flop_per_byte), "roofline, FLOP/byte");
+const dots = await page.$eval("#roofline .chart", (e) => e.uplot.data[2].filter((y) => y !== null));
+check(roofline.length >= 4 && JSON.stringify([...dots].sort()) === JSON.stringify(roofline.map((o) => o.flop_per_s).sort()), "roofline, chart: " + dots);
 
 // --- the plan ------------------------------------------------------------------------------------
 await open({ model: "llama_3_8b", accelerator: "h100_sxm", others: "l40s", concurrency: "8", gpus: "2" });
@@ -104,20 +107,37 @@ await page.click("#run_plan");
 await page.waitForSelector("html[data-plans='1']", { timeout: 120000 });
 const planRequest = { query: "plan", model: "llama_3_8b", accelerator: "h100_sxm,l40s", input_tokens: 1024, output_tokens: 256, concurrency: 8, gpus: 2, ttft: "2 s", itl: "50 ms" };
 const plan = ask(planRequest);
-same(await shown("#plan td:nth-child(7) [data-value]"), plan.frontier.map((p) => p.itl_s), "plan, ITL");
-same(await shown("#plan td:nth-child(8) [data-value]"), plan.frontier.map((p) => p.ttft_s), "plan, TTFT");
-same(await shown("#plan td:nth-child(9) [data-value]"), plan.frontier.map((p) => p.usd_per_million_tokens), "plan, cost");
+const front = plan.rows_shown.map((row) => plan.frontier[row - 1]);
+same(await shown("#plan td:nth-child(1) [data-value]"), plan.rows_shown, "plan, rows");
+same(await shown("#plan td:nth-child(7) [data-value]"), front.map((p) => p.itl_s), "plan, ITL");
+same(await shown("#plan td:nth-child(8) [data-value]"), front.map((p) => p.ttft_s), "plan, TTFT");
+same(await shown("#plan td:nth-child(9) [data-value]"), front.map((p) => p.usd_per_million_tokens), "plan, cost");
 const chips = await page.$$eval("#plan table:not(.u-legend) tbody tr", (all) => all.map((r) => r.children[2].textContent));
-check(JSON.stringify(chips) === JSON.stringify(plan.frontier.map((p) => p.accelerator)), "plan, accelerators: " + chips);
-check(plan.frontier.length > 0 && (await page.$("#plan .chart canvas")) !== null, "the plan has a chart");
+check(JSON.stringify(chips) === JSON.stringify(front.map((p) => p.accelerator)), "plan, accelerators: " + chips);
+// The page's chart, napkin's table and napkin's picture have these rows, and no others.
+const drawn = await page.$eval("#plan .chart", (e) => e.uplot.data[0].map((x, i) => [x / 1e3, e.uplot.data[1][i]]));
+const points = front.map((p) => [(p.itl_s * 1e3) / 1e3, p.usd_per_million_tokens]).sort((a, b) => a[0] - b[0]);
+check(front.length > 1 && JSON.stringify(drawn) === JSON.stringify(points), "plan, chart: " + JSON.stringify(drawn));
+const options = ["plan", ...Object.entries(planRequest).filter(([key]) => key !== "query").flatMap(([key, x]) => ["--" + key, String(x)])];
+const picture = join(profile, "plan.svg");
+const table = execFileSync(napkin, [...options, "--plot", picture], { encoding: "utf8" });
+const ofTable = [...table.matchAll(/^ {2}(\d+)?\*? +\d+ x \S+/gm)].map((m, i) => Number(m[1] || i + 1));
+check(JSON.stringify(ofTable) === JSON.stringify(plan.rows_shown), `plan, rows of the table: ${ofTable}, not ${plan.rows_shown}`);
+const ofPicture = [...readFileSync(picture, "utf8").matchAll(/<title>(\d+): /g)].map((m) => Number(m[1])).sort((a, b) => a - b);
+check(JSON.stringify(ofPicture) === JSON.stringify(plan.rows_shown), `plan, rows of the picture: ${ofPicture}, not ${plan.rows_shown}`);
 
 // --- a click shows the derivation ------------------------------------------------------------------
 await page.click("#plan table:not(.u-legend) tbody tr:first-child button");
 check(await page.$eval("#explanation", (d) => d.open), "a plan row opens its derivation");
 check((await text("#explanation")).includes("Limiter"), "a plan row's derivation has steps");
 await page.keyboard.press("Escape");
+const operator = await text("#breakdown tbody tr:first-child button");
 await page.click("#breakdown tbody tr:first-child button");
 check((await text("#explanation")).includes("With its numbers"), "an operator's derivation has steps");
+const steps = await page.$$eval("#explanation tbody tr", (all) => all.map((r) => [r.children[0].textContent, r.children[3].textContent]));
+const took = await text("#breakdown tbody tr:first-child td:nth-child(2)");
+check(steps[0][0] === operator + " of step time" && steps[0][1] === took, `the derivation of ${operator}, ${took}, begins with ${steps[0]}`);
+check(steps.length > 3 && !steps.some(([name]) => /joules|board power|head/.test(name)), "an operator's derivation has its own steps alone: " + steps.map((s) => s[0]));
 await page.keyboard.press("Escape");
 check(!(await page.$eval("#explanation", (d) => d.open)), "Escape closes the derivation");
 
@@ -127,8 +147,12 @@ await page.fill("[name=batch]", "33");
 await page.selectOption("[name=accelerator]", "h200_sxm");
 await page.waitForFunction(() => location.hash.includes("batch=33") && location.hash.includes("h200_sxm"));
 const before = [await text("#conclusion"), ...(await shown("#numbers [data-value]"))];
+await page.click("#run_plan");
+await page.waitForFunction(() => location.hash.includes("plan=1"), null, { timeout: 120000 });
 const address = page.url();
 await open(null, address);
+await page.waitForSelector("#plan tbody tr");
+check(page.url() === address, `the page changes its address to ${page.url()}`);
 const after = [await text("#conclusion"), ...(await shown("#numbers [data-value]"))];
 check(JSON.stringify(before) === JSON.stringify(after), `the address ${address} shows ${after}, not ${before}`);
 
@@ -144,6 +168,19 @@ const own = ask({ query: "step", model: file, accelerator: "h100_sxm", tensor_pa
 same((await shown("#numbers [data-value]")).slice(0, 1), [own.time_s], "a config.json");
 await open(null, page.url());
 same((await shown("#numbers [data-value]")).slice(0, 1), [own.time_s], "a config.json in the address");
+
+// --- the npm package: the page's module refuses what it leaves out, and the whole engine has it ------------
+const { load, loadPage } = require(join(folder, "npm", "perfmodel.js"));
+const small = await loadPage(), engine = await load();
+const loaded = { query: "serving", model: "llama_3_8b", accelerator: "h100_sxm", engine: "vllm", input_tokens: 512, output_tokens: 64, requests_per_s: 1 };
+for (const extra of [{}, { method: "simulation" }, { method: "closed_form", mtp: 1 }, { method: "closed_form", decode_replicas: 1 }]) {
+  let refused = "";
+  try { small.ask({ ...loaded, ...extra }); } catch (e) { refused = e.message; }
+  check(refused.includes("PM-E003: ") && refused.includes("this module"), `${JSON.stringify(extra)} of the page's module: ${refused || "an answer"}`);
+}
+const closed = { ...loaded, method: "closed_form" };
+check(small.ask(closed).ttft_s === ask(closed).ttft_s, "the page's module, closed form");
+check(engine.ask(loaded).ttft_s === ask(loaded).ttft_s && ask(loaded).method === "simulation", "the whole engine, simulated");
 
 // --- errors, and what does not fit -----------------------------------------------------------------
 await open({ model: "llama_3_1_405b", accelerator: "l4", tensor_parallel: "1" });
@@ -180,6 +217,7 @@ for (const [width, height] of [[1280, 900], [390, 844]]) {
     await page.setViewportSize({ width, height });
     await page.emulateMedia({ colorScheme });
     await open({ model: "llama_3_8b", tensor_parallel: "1", concurrency: "8", gpus: "2", plan: "1" });
+    check((await page.$("#plan tbody tr button")) !== null, "an address with plan=1 shows the plan");
     const wide = await page.evaluate(() => document.documentElement.scrollWidth);
     check(wide <= width, `the page is ${wide} pixels wide in a window of ${width}`);
     await page.screenshot({ path: join(pictures, `${width > 800 ? "wide" : "narrow"}_${colorScheme}.png`), fullPage: true });

@@ -193,7 +193,7 @@ figure figure_of_plan(const planned& p, const json& answer) {
                          .low = 0.0}};
   plot_series front{.x = {}, .y = {}, .colour = "#bbbbbb"};
   std::vector<plot_series> engines;
-  for (const std::size_t i : distinct_rows(p)) {
+  for (const std::size_t i : rows_shown(p)) {
     const json& r = rows[i];
     const double x = r["itl_s"], y = r[cost];
     front.x.push_back(x);
