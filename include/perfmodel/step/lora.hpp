@@ -161,7 +161,8 @@ constexpr void visit_adapted_layers(const basic_transformer<T>& m, const T& tens
 /// start, for every module that can have an adapter; FusedMoEWithLoRA has a slot for each expert.
 /// Leaves out: adapters of the vocabulary tables; those in host memory.
 /// Errors: a model with layers other than multi-head or grouped-query attention.
-/// Tests: rank 16 on Llama 3.1 8B has 41,943,040 values, 83.9 MB in bf16; experts of Qwen3-30B-A3B.
+/// Tests: rank 16 on Llama 3.1 8B has 41,943,040 values, 83.9 MB in bf16; vLLM's log of 16 slots
+/// of Qwen3-Coder-30B-A3B, 53.98 GiB with a quarter of the weights.
 template <Scalar T>
 constexpr bytes<T> adapter_bytes(const basic_lora<T>& x, const basic_transformer<T>& m,
                                  const std::type_identity_t<T>& tensor = T(1.0),
