@@ -4,6 +4,8 @@
 # engine_options.sh <napkin> <source folder>
 . "$(dirname "$0")/lib.bash"
 closed_forms
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
 
 value() { # <key> <query> <arguments...>
   local key=$1
@@ -27,6 +29,20 @@ refuses 'lora_rank' "${decode[@]}" --lora-adapters 4
 refuses 'lora_active is 9 and lora_adapters is 4' "${decode[@]}" --lora-rank 8 --lora-adapters 4 --lora-active 9
 refuses 'cpu_offload_bytes is 17000000000' "${decode[@]}" --cpu-offload-bytes 17GB
 refuses 'latent attention' kv_capacity --model deepseek_v3 --gpu h200_sxm --tensor_parallel 8 --context 4096 --lora-rank 8
+
+# Adapters of routed experts, by hand: 48 layers of 128 experts of 768 and hidden 2048. vLLM reserves them from 0.11.2 on.
+experts=(kv_capacity --model qwen_3_30b_a3b --gpu h100_sxm --context 4096 --lora-rank 8)
+by_hand=$((2 * 8 * 48 * 128 * (2 * (2048 + 768) + 768 + 2048)))
+near 'adapters of experts' "$(difference "$(value weight_bytes_per_gpu "${experts[@]}" --lora-experts true)" \
+  "$(value weight_bytes_per_gpu "${experts[@]}")")" $by_hand 1
+near 'adapters that vLLM reserves' "$(difference "$(value weight_bytes_per_gpu "${experts[@]}" --engine vllm)" \
+  "$(value weight_bytes_per_gpu "${experts[@]}" --engine vllm --engine-version 0.10)")" $by_hand 1
+# Measured (vllm-project/vllm#28761): Qwen3-Coder-30B-A3B on 4 GPUs with 16 slots of rank 32 has 53.98 GiB a GPU, no adapter loaded.
+# There the slots of attention are sharded, 0.2 GiB less than here.
+near 'slots that vLLM logs' "$(value weight_bytes_per_gpu "${experts[@]:0:6}" 4096 --tensor_parallel 4 --engine vllm --lora-rank 32 --lora-adapters 16)" \
+  $((539761 * 1073741824 / 10000)) 3e8
+refuses 'has no routed experts' "${room[@]}" --lora-rank 8 --lora-experts true
+refuses 'lora_rank' "${room[@]}" --lora-experts true
 
 # Launches of 45 us: 10 kernels in each of 32 layers, and 4; and vLLM's 601.4 us.
 ask step time_s "$(awk 'BEGIN { print 324 * 63e-6 + 601.4e-6 }')" 1e-6 "${decode[@]:1}" --mode calibrated --cuda-graphs false
@@ -53,6 +69,44 @@ awk -v a="$seen" -v b="$text" 'BEGIN { exit !(a > b) }' || fail "two images take
 refuses 'has no image encoder' serving --model llama_3_8b --gpu h100_sxm --input-tokens 1000 --output-tokens 100 --concurrency 1 --images 1
 refuses 'image_tokens' serving --model qwen_3_vl_8b --gpu h100_sxm --input-tokens 1000 --output-tokens 100 --concurrency 1 --images 1
 refuses 'prefill_tokens is 0' step --model gemma_4_26b_a4b --gpu h100_sxm --batch 1 --context 10 --image-patches 100
+
+# Llama 3.2 Vision caches an image of 4 tiles of 1601 tokens in 20 of 100 layers of 8 KV heads of 128, one head on each
+# of 8 GPUs: 65.6 MB beside 4.194 MB of 1000 tokens in 80 layers. The text's prompt does not grow.
+cat >"$work/vision.json" <<'JSON'
+{"architectures": ["MllamaForConditionalGeneration"], "model_type": "mllama", "torch_dtype": "bfloat16",
+ "text_config": {"model_type": "mllama_text_model", "hidden_size": 8192, "num_hidden_layers": 100, "num_attention_heads": 64,
+  "num_key_value_heads": 8, "intermediate_size": 28672, "vocab_size": 128256, "max_position_embeddings": 131072,
+  "cross_attention_layers": [3, 8, 13, 18, 23, 28, 33, 38, 43, 48, 53, 58, 63, 68, 73, 78, 83, 88, 93, 98]},
+ "vision_config": {"model_type": "mllama_vision_model", "hidden_size": 1280, "attention_heads": 16, "image_size": 560,
+  "intermediate_size": 5120, "max_num_tiles": 4, "num_hidden_layers": 32, "num_global_layers": 8, "patch_size": 14,
+  "vision_output_dim": 7680}}
+JSON
+vision=(--model "$work/vision.json" --gpu h100_sxm --tensor_parallel 8 --engine vllm)
+seen=(kv_capacity "${vision[@]}" --context 1000)
+near 'images in the cache' "$(value sequences "${seen[@]}" --images 1)" \
+  "$(awk -v b="$(value kv_bytes_available "${seen[@]}")" 'BEGIN { print int(b / (1000 * 80 * 512 + 20 * 6404 * 512)) }')" 0
+near 'smaller images' "$(value sequences "${seen[@]}" --images 2 --image-tokens 1601)" \
+  "$(awk -v b="$(value kv_bytes_available "${seen[@]}")" 'BEGIN { print int(b / (1000 * 80 * 512 + 2 * 20 * 1601 * 512)) }')" 0
+service=(serving "${vision[@]}" --input-tokens 1000 --output-tokens 200 --concurrency 8 --mode bound)
+more() { awk -v a="$(value "$1" "${@:3}" --images 1)" -v b="$(value "$1" "${@:3}")" -v m="$2" 'BEGIN { exit !(a > b && a < m * b) }'; }
+more ttft_s 3 "${service[@]}" || fail 'an image of cross-attention is a prompt of its tokens, or nothing'
+more itl_s 2 "${service[@]}" || fail 'decoding does not read an image, or reads a prompt of its tokens'
+more ttft_s 3 simulate "${service[@]:1:12}" --requests 8 --concurrency 1 || fail 'simulate has no images of cross-attention'
+near 'a step reads an image' "$(difference "$(value time_s step "${vision[@]}" --batch 8 --context 1000 --mode bound --images 1)" \
+  "$(value time_s step "${vision[@]}" --batch 8 --context 1000 --mode bound)")" "$(awk 'BEGIN { print 8 * 20 * 6404 * 512 / 3.35e12 }')" 1e-9
+refuses 'has no cross-attention' step --model gemma_4_26b_a4b --gpu h100_sxm --batch 1 --context 10 --images 1
+refuses 'has no cross-attention' kv_capacity --model llama_3_8b --gpu h100_sxm --context 1000 --images 1
+
+# Qwen3.5-27B: 65536 B a token and states of 153.9 MB. vLLM keeps two for a sequence whose prefix is cached, and one of the
+# prefix itself.
+hybrid=(kv_capacity --model qwen_3_5_27b --gpu h200_sxm --engine vllm --context 4096)
+state=$(value state_bytes_per_sequence model qwen_3_5_27b)
+near 'states of shared prefixes' "$(value sequences "${hybrid[@]}" --shared-tokens 1000)" \
+  "$(awk -v b="$(value kv_bytes_available "${hybrid[@]}")" -v s="$state" \
+    'BEGIN { print int((b - 1000 * 65536 - s) / (3096 * 65536 + 2 * s)) }')" 1
+near 'a cache that is asked for' "$(value sequences "${hybrid[@]}" --shared-tokens 1000)" \
+  "$(value sequences "${hybrid[@]}" --shared-tokens 1000 --prefix-caching true)" 0
+refuses 'prefix_caching is false, and shared_tokens' "${hybrid[@]}" --shared-tokens 1000 --prefix-caching false
 
 # Data-parallel attention: each of 8 GPUs has all of attention, and a cache of its own sequences.
 deepseek=(--model deepseek_v3 --gpu h200_sxm --context 32768 --engine vllm)
@@ -81,6 +135,11 @@ refuses 'engine_version is "new"; allowed: vllm-0.10' "${room[@]}" --engine-vers
 ask kv_capacity runtime_bytes "$(awk 'BEGIN { print (0.04 + 0.6 * 7 / 51) * 1024 ^ 3 }')" 1000 "${room[@]:1}" --cuda-graph-tokens 32
 ask kv_capacity runtime_bytes "$(awk 'BEGIN { print (0.04 + 0.6 * 7 / 51) * 1024 ^ 3 }')" 1000 "${room[@]:1}" \
   --max-cudagraph-capture-size 32
+served=(serving --model llama_3_8b --gpu h100_sxm --engine vllm --input-tokens 1000 --output-tokens 100 --concurrency 4)
+ask serving runtime_bytes "$(value runtime_bytes "${room[@]}" --cuda-graph-tokens 104)" 0 "${served[@]:1}" --max-cudagraph-capture-size 104
+[[ $(value runtime_bytes "${served[@]}") != "$(value runtime_bytes "${served[@]}" --cuda-graph-tokens 104)" ]] || fail 'serving has no graphs'
+ask kv_capacity runtime_bytes $((4 * 1024 * 1024 * 1024 / 100)) 1 "${room[@]:1}" --cuda-graphs false
+refuses 'sets the memory of CUDA graphs' "${decode[@]}" --max-cudagraph-capture-size 104
 refuses 'cuda_graph_tokens is of vLLM from 0.21 on' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --cuda-graph-tokens 32
 # GGUF types: 4.8944 bits of 8.03e9 weights.
 ask model weight_bytes 4.913e9 0.002e9 --model llama_3_1_8b --weight-format Q4_K_M

@@ -69,6 +69,8 @@ limit_share 0.5
 lora_rank 16
 lora_adapters 4
 lora_active 2
+lora_experts true
+cuda_graph_tokens 104
 cpu_offload_bytes 4e9
 network_bytes_per_s 2e10
 cuda_graphs false
@@ -123,6 +125,8 @@ engine step_bound a bound's time does not depend on it
 ttft_limit_s,itl_limit_s ~advice,~advice_open,~advice_evicts,~advice_pools,~advice_drafts,~advice_limits,~advice_bound counts where a trick misses it
 limit_share ~advice_limits counts where a trick misses it
 framework ~advice_evicts a step takes longer than the launches of each framework
+cuda_graphs own_memory has no engine
+cuda_graph_tokens advice,advice_open,advice_pools,advice_drafts,advice_limits all requests fit
 accelerator own_memory memory_bytes says what there is
 disaggregated plan_closed,plan_open,plan_targets,plan_evicts of one GPU there are no two pools
 END

@@ -122,6 +122,10 @@ refuses 'PM-E031: replicas is a fixed number of replicas; with autoscaling give 
 refuses 'PM-E004: host_cache_bytes is missing' "${one[@]}" --concurrency 1 --disk_cache_bytes 1GB
 refuses 'PM-E031: shared_tokens is 1000 and input_tokens is 1000' "${one[@]}" --concurrency 1 --shared_tokens 1000
 refuses 'PM-E010: requests is 0' "${one[@]}" --concurrency 1 --requests 0
+refuses 'PM-E010: requests is 1000000000; allowed' "${one[@]}" --concurrency 1 --requests 1e9
+# serving answers a run that long by its closed form, and says why.
+[[ $("$napkin" serving "${one[@]:1}" --concurrency 1 --requests 1e9) == *'no simulation: requests is 1000000000'* ]] ||
+  fail 'serving simulates 1e9 requests, or does not say why not'
 refuses 'PM-E003' "${one[@]}" --concurrency 1 --reqests 3
 refuses 'PM-E031: simulate has no derivation' explain "${one[@]}" --concurrency 1
 refuses 'PM-E040' "${one[@]}" --concurrency 1 --requests 3 --plot "$work/none/plot.svg"

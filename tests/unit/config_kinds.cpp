@@ -365,6 +365,7 @@ TEST_CASE("layers that no kind of layer here is are refused", "[models][errors]"
   CHECK(refusal({{"n_att_experts", 32}}).find("n_att_experts is 32") == 0);
   CHECK(refusal({{"model_type", "hymba"}}).find("attention and Mamba heads") != std::string::npos);
   CHECK(refusal({{"kv_reuse_group", {{1, 2}}}}).find("kv_reuse_group") == 0);
+  CHECK(refusal({{"kv_reuse_group", json::array()}}) == "nothing refused");
   CHECK(
       refusal_of(json{{"model_type", "newmodel"}, {"text_config", with(plain, {{"num_loops", 2}})}})
           .find("text_config.num_loops is 2") == 0);

@@ -60,6 +60,36 @@ TEST_CASE("engine options: LoRA slots are rank x (in + out) over the projections
         std::string::npos);
 }
 
+TEST_CASE("engine options: adapters of routed experts have a slot for each expert") {
+  // Qwen3-30B-A3B: 48 layers of 128 experts of 768, 8 per token, hidden 2048; rank 8, 2 adapters.
+  const double attention = 2048 + 2 * (2048 + 512) + 4096 + 4096 + 2048;
+  const double expert = 2 * (2048 + 768) + 768 + 2048;
+  pm::lora x{.rank = 8.0, .adapters = 2.0, .active = 2.0};
+  const auto bytes = [&](const pm::parallel_layout& l) {
+    return pm::adapter_bytes(x, cat::qwen_3_30b_a3b, l).value();
+  };
+  CHECK(near(bytes({}), 2.0 * 2 * 8 * 48 * attention, 1e-12));
+  x.experts = true;
+  CHECK(near(bytes({}), 2.0 * 2 * 8 * 48 * (attention + 128 * expert), 1e-12));
+  // Two ranks divide each expert: A of gate and up and B of down are whole. Or the experts.
+  const double half = 2 * 2048 + 2 * 384 + 384 + 2048;
+  const double attention_half = 3 * 2048 + 2048 + 2 * 256 + 2048 + 2048;
+  CHECK(near(bytes({.tensor = 2}), 2.0 * 2 * 8 * 48 * (attention_half + 128 * half), 1e-12));
+  CHECK(near(bytes({.tensor = 2, .expert = 2}), 2.0 * 2 * 8 * 48 * (attention_half + 64 * expert),
+             1e-12));
+
+  pm::deployment d{.device = cat::h100_sxm, .model = cat::qwen_3_30b_a3b};
+  d.lora = x;
+  d.lora->experts = false;
+  const auto plain = pm::demand_of_step(d, decode);
+  d.lora->experts = true;
+  const auto adapted = pm::demand_of_step(d, decode);
+  // 8 tokens, 4 of each adapter: 128 (1 - (1 - 8/128)^4) experts of each; 64 rows.
+  const double touched = 2 * 128 * (1 - std::pow(1 - 8.0 / 128, 4));
+  CHECK(near((adapted.weights - plain.weights).value(), 2 * 8 * 48 * touched * expert, 1e-9));
+  CHECK(near((adapted.matrix_flop - plain.matrix_flop).value(), 2.0 * 8 * 48 * 64 * expert, 1e-9));
+}
+
 TEST_CASE("engine options: a step reads the active adapters once and multiplies each token") {
   pm::deployment d = llama();
   const auto plain = pm::demand_of_step(d, decode);
@@ -188,6 +218,40 @@ TEST_CASE("engine options: patches of images are two FLOP per encoder parameter"
   CHECK(pm::demand_of_step(d, decode).weights.value() ==
         pm::demand_of_step(pm::deployment{.device = cat::h100_sxm, .model = d.model}, decode)
             .weights.value());
+}
+
+TEST_CASE("engine options: cross-attention caches an image, and reads it") {
+  // 24 layers of text and 8 of images, as Llama 3.2 11B Vision: 8 KV heads of 128 in 16 bits.
+  const double text_layers = 24, image_layers = 8, token = 2 * 8 * 128 * 2, image = 1601;
+  pm::deployment d = llama();
+  d.model.layers = {};
+  pm::attention_shape a{.query_heads = 32.0, .kv_heads = 8.0, .head_dim = 128.0};
+  d.model.layers.add({text_layers, a, pm::dense_shape{14336.0}});
+  a.image_tokens = image;
+  d.model.layers.add({image_layers, a, pm::dense_shape{14336.0}});
+  const auto bytes_of_sequence = [&] { return pm::detail::sequence_on_device(d, 1000.0).value(); };
+  CHECK(near(bytes_of_sequence(), 1000 * text_layers * token, 1e-12));
+  const pm::iteration prefill{.batch = 0.0, .prefill_tokens = 2000.0};
+  const auto decode_text = pm::demand_of_step(d, decode), text = pm::demand_of_step(d, prefill);
+
+  d.image_tokens = 2 * image;  // two images of one tile each
+  d.encoder_rows = d.image_tokens / 2000.0;
+  CHECK(near(bytes_of_sequence(), (1000 * text_layers + 2 * image * image_layers) * token, 1e-12));
+  const auto c = pm::kv_capacity(d, 1000.0);
+  CHECK(near(c.sequences, std::floor(c.available.value() / bytes_of_sequence()), 1e-12));
+  const auto decode_image = pm::demand_of_step(d, decode);
+  const double pair = 4 * 32 * 128;  // FLOP of a query and a key in all heads
+  CHECK(near((decode_image.cache - decode_text.cache).value(), image_layers * 8 * 2 * image * token,
+             1e-9));
+  CHECK(near((decode_image.matrix_flop - decode_text.matrix_flop).value(),
+             image_layers * 8 * 2 * image * pair, 1e-9));
+  CHECK(decode_image.weights.value() == decode_text.weights.value());
+  const auto with = pm::demand_of_step(d, prefill);
+  const double projection = image_layers * 4096 * 2048;
+  CHECK(near((with.weights - text.weights).value(), 2 * projection, 1e-9));
+  CHECK(near((with.matrix_flop - text.matrix_flop).value(),
+             2 * 2 * image * projection + image_layers * 2000 * 2 * image * pair, 1e-9));
+  CHECK(near((with.cache - text.cache).value(), image_layers * 2 * image * token, 1e-9));
 }
 
 TEST_CASE("engine options: an fp8 cache on A100 is converted on the vector units") {

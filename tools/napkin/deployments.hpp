@@ -19,10 +19,11 @@ bool states(const inputs<T>& in, const char* name) {
   return in.asked().find(name) != nullptr && in.has(name);
 }
 
-/// Prompt tokens of one image: given, or the model's. Throws missing_key and inconsistent.
+/// Tokens of one image: given, or the model's. Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
 T image_tokens_of(inputs<T>& in) {
   const perfmodel::transformer& m = find_model(in.text("model")).model;
+  const auto cached = perfmodel::detail::cross_attended_tokens(m);
   if (!m.encoder) {
     throw perfmodel::error(
         perfmodel::error_code::inconsistent,
@@ -30,15 +31,22 @@ T image_tokens_of(inputs<T>& in) {
             " has no image encoder; allowed: 0, with the images' tokens in input_tokens"));
   }
   if (in.has("image_tokens")) return in.number("image_tokens");
+  if (cached && *cached > 1.0) return T(*cached);  // 1: a file without the size of its images
   if (!m.encoder->tokens_per_item)
     in.missing("image_tokens", "prompt tokens of one image, which depend on its size");
   return T(*m.encoder->tokens_per_item);
 }
-/// Prompt tokens of a request: input_tokens and its images.
+/// Whether the model's images are keys and values of cross-attention layers, not prompt tokens.
+template <perfmodel::Scalar T>
+bool attends_to_images(const inputs<T>& in) {
+  const perfmodel::transformer& m = find_model(in.text("model")).model;
+  return perfmodel::detail::cross_attended_tokens(m).has_value();
+}
+/// Prompt tokens of a request: input_tokens and its images, unless cross-attention reads those.
 template <perfmodel::Scalar T>
 T prompt_tokens(inputs<T>& in) {
   T all = in.number("input_tokens");
-  if (states(in, "images") && in.plain("images") > 0.0)
+  if (states(in, "images") && in.plain("images") > 0.0 && !attends_to_images(in))
     all += in.number("images") * image_tokens_of(in);
   return all;
 }
@@ -46,11 +54,48 @@ T prompt_tokens(inputs<T>& in) {
 template <perfmodel::Scalar T>
 T image_patches(inputs<T>& in) {
   if (!states(in, "images") || !(in.plain("images") > 0.0)) return T(0.0);
-  const T each =
-      in.has("image_patches") ? in.number("image_patches") : T(4.0 * image_tokens_of(in));
+  const T each = in.has("image_patches")
+                     ? in.number("image_patches")
+                     : T((attends_to_images(in) ? 1.0 : 4.0) * image_tokens_of(in));
   return in.number("images") * each;
 }
 
+/// Whether prefixes are cached: as stated, else if the request has tokens found in the cache.
+/// Throws inconsistent for such tokens without a cache. A simulation finds them in its own cache.
+template <perfmodel::Scalar T>
+bool caches_prefixes(const inputs<T>& in) {
+  if (in.asked().find("prefix_caching") == nullptr) return false;
+  const bool hits = states(in, "prefix_hit") && in.plain("prefix_hit") > 0.0;
+  const char* const found = hits ? "prefix_hit" : "shared_tokens";
+  const bool is_simulation = in.asked().find("turns") != nullptr;
+  const bool finds =
+      hits || states(in, "shared_tokens") || (is_simulation && in.plain("turns") > 1.0);
+  const bool states_it = in.given("prefix_caching");
+  if (finds && states_it && !in.flag("prefix_caching") && !is_simulation) {
+    throw perfmodel::error(
+        perfmodel::error_code::inconsistent,
+        cat("prefix_caching is false, and ", found, " is of a prefix cache; allowed: one of them"));
+  }
+  return states_it ? in.flag("prefix_caching") : finds;
+}
+/// Whether LoRA adapters have matrices for routed experts: stated, or as vLLM reserves them.
+/// Throws inconsistent for a model without routed experts. Source: vLLM, lora/layers/fused_moe.py.
+template <perfmodel::Scalar T>
+bool adapts_experts(const inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
+  using perfmodel::engine, perfmodel::engine_release;
+  const bool has_experts = experts_of(d.model).has_value();
+  if (!states(in, "lora_experts")) {
+    return has_experts && d.serving_engine == engine::vllm &&
+           d.release != engine_release::vllm_0_10;
+  }
+  const bool stated = in.flag("lora_experts");
+  if (stated && !has_experts) {
+    throw perfmodel::error(perfmodel::error_code::inconsistent,
+                           cat("lora_experts is true, and ", in.text("model"),
+                               " has no routed experts; allowed: false"));
+  }
+  return stated;
+}
 /// Reads engine_option_keys().
 template <perfmodel::Scalar T>
 void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
@@ -68,15 +113,17 @@ void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
           cat("lora_active is ", in.plain("lora_active"), " and lora_adapters is ",
               in.plain("lora_adapters"), "; allowed: at most lora_adapters"));
     }
+    x.experts = adapts_experts(in, d);
     d.lora = x;
   } else {
     refuse("lora_adapters");
+    refuse("lora_experts");
     refuse("lora_active");
   }
   if (states(in, "cpu_offload_bytes"))
     d.cpu_offload_bytes = in.template amount<bytes<T>>("cpu_offload_bytes");
   if (states(in, "cuda_graphs")) d.cuda_graphs = in.flag("cuda_graphs");
-  if (states(in, "prefix_caching")) d.prefix_caching = in.flag("prefix_caching");
+  d.prefix_caching = caches_prefixes(in);
   if (states(in, "cuda_graph_tokens")) {
     d.limits.graph_tokens = in.number("cuda_graph_tokens");
     const auto memory = engine_memory_of(d.serving_engine, d.release);
@@ -101,6 +148,23 @@ void read_images(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
     return;
   }
   d.encoder_rows = image_patches(in) / prompt_tokens(in);
+  if (attends_to_images(in)) d.image_tokens = in.number("images") * image_tokens_of(in);
+}
+/// Reads cached_image_keys(): images that cross-attention layers cache per sequence. Throws
+/// inconsistent for a model with images as prompt tokens.
+template <perfmodel::Scalar T>
+void read_cached_images(inputs<T>& in, perfmodel::basic_deployment<T>& d, const char* tokens) {
+  if (!(in.plain("images") > 0.0)) {
+    if (in.has("image_tokens")) in.missing("images", "image_tokens is of one image");
+    return;
+  }
+  if (!attends_to_images(in)) {
+    throw perfmodel::error(
+        perfmodel::error_code::inconsistent,
+        cat("images is ", in.plain("images"), ", and ", in.text("model"),
+            " has no cross-attention; allowed: 0, with the images' tokens in ", tokens));
+  }
+  d.image_tokens = in.number("images") * image_tokens_of(in);
 }
 
 /// Reads engine_version. Throws inconsistent for another engine.
@@ -241,6 +305,7 @@ perfmodel::basic_deployment<T> step_deployment_of(inputs<T>& in) {
     read_engine_options(in, made);
     return made;
   });
+  read_cached_images(in, d, "context and prefill_tokens");
   if (!(in.plain("image_patches") > 0.0)) return d;
   const auto refuse = [&](const char* why) {
     throw perfmodel::error(perfmodel::error_code::inconsistent,

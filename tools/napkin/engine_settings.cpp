@@ -33,8 +33,14 @@ constexpr std::string_view no_length_limit =
     "it reserves no memory; context, or input_tokens and output_tokens, are the lengths";
 constexpr std::string_view no_api_servers =
     "one API server is modelled; sequence_cpu_s is the CPU time per output token";
+constexpr std::string_view no_graph_memory =
+    "it sets the memory of CUDA graphs, a key of kv_capacity, serving and simulate; elsewhere "
+    "state "
+    "runtime_bytes";
 
 constexpr option_without_key options_without_key[] = {
+    {"max_cudagraph_capture_size", no_graph_memory},
+    {"cuda_graph_tokens", no_graph_memory},
     {"context_parallel", no_context_parallel},
     {"context_parallel_size", no_context_parallel},
     {"decode_context_parallel_size", no_context_parallel},

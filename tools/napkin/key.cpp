@@ -170,8 +170,12 @@ std::vector<key> memory_option_keys() {
   return {
       count("lora_rank",
             "largest rank of the LoRA adapters (max_lora_rank); they adapt attention and "
-            "feed-forward layers, not routed experts",
+            "feed-forward layers, and routed experts with lora_experts",
             1.0, 65536.0)
+          .optional(),
+      flag("lora_experts",
+           "LoRA adapters have matrices for each routed expert; default: as the engine reserves "
+           "(vLLM from 0.11.2 on: true, others: false)")
           .optional(),
       count("lora_adapters", "adapter slots in GPU memory (max_loras)", 1.0, 1e6).otherwise("1"),
       amount_of_bytes("cpu_offload_bytes",
@@ -181,11 +185,24 @@ std::vector<key> memory_option_keys() {
 }
 
 key prefix_caching_key() {
-  return flag(
-             "prefix_caching",
-             "prefix caching is on: each sequence of a model with recurrent layers then stores one "
-             "more state, two in SGLang")
-      .otherwise("false");
+  return flag("prefix_caching",
+              "prefixes are cached: recurrent states take a checkpoint per sequence, SGLang's two; "
+              "default: with shared_tokens or prefix_hit")
+      .optional();
+}
+
+key cuda_graphs_key() {
+  return flag("cuda_graphs",
+              "false: no CUDA graphs (--enforce-eager), so the CPU launches every kernel")
+      .otherwise("true");
+}
+
+key cuda_graph_tokens_key() {
+  return count("cuda_graph_tokens",
+               "vLLM: largest captured CUDA graph, in tokens (max_cudagraph_capture_size), for "
+               "which memory is reserved; default: 512, at most twice max_sequences",
+               1.0, 1e6)
+      .optional();
 }
 
 std::vector<key> engine_option_keys() {
@@ -202,9 +219,7 @@ std::vector<key> engine_option_keys() {
                     "lora_adapters",
                     0.0, 1e6)
                   .optional());
-  k.push_back(flag("cuda_graphs",
-                   "false: no CUDA graphs (--enforce-eager), so the CPU launches every kernel")
-                  .otherwise("true"));
+  k.push_back(cuda_graphs_key());
   k.push_back(step_time.optional());
   k.push_back(sequence_time.optional());
   k.push_back(positive("network_bytes_per_s",
@@ -224,8 +239,17 @@ std::vector<key> image_keys() {
           .optional(),
       positive("image_patches",
                "patches of one image in the encoder; default: 4 x image_tokens (assumed: 2 x 2 "
-               "patches become a token)")
+               "patches become a token), image_tokens with cross-attention")
           .optional()};
+}
+
+std::vector<key> cached_image_keys() {
+  return {number("images",
+                 "images of each sequence in cross-attention layers (Llama 3.2 Vision); other "
+                 "models count an image's tokens as context",
+                 0.0, 1e6)
+              .otherwise("0"),
+          count("image_tokens", "tokens of one image; default: the model's").optional()};
 }
 
 namespace {

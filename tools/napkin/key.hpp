@@ -102,12 +102,15 @@ std::vector<key> replica_keys(const char* replicas_help);
 std::vector<key> storage_keys();
 key engine_version_key();
 key prefix_caching_key();
+key cuda_graphs_key();
+key cuda_graph_tokens_key();
 /// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
 /// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.
 std::vector<key> engine_option_keys();
 /// Images of a request.
 std::vector<key> image_keys();
+std::vector<key> cached_image_keys();
 /// shared_tokens and shared_prefixes: the common prefixes of prompts.
 std::vector<key> shared_keys();
 /// Request lengths and their variation, arrivals, and scheduler settings.

@@ -312,11 +312,12 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   q.runtime_bytes = bytes_in("runtime_bytes");
   if (r.has("chunk_tokens")) q.limits.tokens = r.number("chunk_tokens");
   if (r.has("max_sequences")) q.limits.sequences = r.number("max_sequences");
-  pm::deployment options;
+  q.engines = engines_in(r);
+  pm::deployment options{.model = q.model};
+  if (q.engines.size() == 1) options.serving_engine = q.engines[0];
   read_engine_options(in, options);
   q.lora = options.lora;
   q.cuda_graphs = options.cuda_graphs;
-  q.engines = engines_in(r);
   q.precisions = precisions_of(found, r, q, predicted);
   q.speculations = drafts_in(in, q.model);
   if (r.has("kv_link_bytes_per_s") && !r.flag("disaggregated"))

@@ -45,6 +45,8 @@ struct kv_capacity {
             .optional(),
         count("block_size", "tokens per block").otherwise("16"),
         count("context", "tokens per sequence; default: the model's maximum").optional(),
+        cached_image_keys()[0],
+        cached_image_keys()[1],
         amount_of_bytes("memory_bytes", "memory per GPU; default: the accelerator's").optional(),
         amount_of_bytes("weight_bytes", "weights of the whole model; default: computed")
             .optional()};
@@ -60,11 +62,8 @@ struct kv_capacity {
     k.push_back(text("draft_model", "draft model, on the same GPUs").optional());
     k.push_back(engine_version_key());
     k.push_back(prefix_caching_key());
-    k.push_back(count("cuda_graph_tokens",
-                      "vLLM: largest captured CUDA graph, in tokens (max_cudagraph_capture_size); "
-                      "default: 512, at most twice max_sequences",
-                      1.0, 1e6)
-                    .optional());
+    k.push_back(cuda_graphs_key());
+    k.push_back(cuda_graph_tokens_key());
     return k;
   }
 
@@ -82,10 +81,9 @@ struct kv_capacity {
     d.weights = formats.weights;
     d.kv = formats.kv;
     d.device.dram.capacity = memory(in);
-    if (in.has("accelerator")) {
-      d.device.architecture = in.chip().architecture;
-    }
+    if (in.has("accelerator")) d.device.architecture = in.chip().architecture;
     reserve_memory(in, d);
+    read_cached_images(in, d, "context");
     if (in.has("memory_bytes") && !in.has("utilization") && !in.given("engine")) {
       for (const char* k : {"max_sequences", "chunk_tokens"}) {
         if (in.has(k))

@@ -43,6 +43,7 @@ struct serving {
     k.push_back(engine_key());
     k.push_back(engine_version_key());
     k.push_back(prefix_caching_key());
+    k.push_back(cuda_graph_tokens_key());
     append(draft_keys());
     append(pool_keys());
     append(target_keys());

@@ -35,6 +35,7 @@ struct step {
     k.push_back(count("image_patches",
                       "image patches that the encoder computes for the prefill tokens", 0.0)
                     .otherwise("0"));
+    for (key& x : cached_image_keys()) k.push_back(std::move(x));
     k.push_back(engine_key());
     return k;
   }

@@ -18,6 +18,8 @@ namespace pm = perfmodel;
 
 constexpr std::size_t most_rows = 3;
 constexpr double most_requests = 200000.0;
+/// Requests of a run that `serving` simulates. The ends of a longer run count for little.
+constexpr double most_requests_of_run = 1e6;
 constexpr double least_variation = 0.05;  ///< variation of lengths without a stated one
 
 /// The scheduler of a simulation that a scheduling policy of `serving` stands for.
@@ -73,6 +75,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
 /// counted requests. `in_flight` is the mean number of requests in the service.
 void set_length(simulated_service& s, simulated_load& l, double run, double in_flight,
                 service_check& c) {
+  if (run > most_requests_of_run) {
+    throw error(
+        error_code::out_of_range,
+        cat("requests is ", run, "; allowed in a simulation: at most ", most_requests_of_run));
+  }
   if (run > 0.0) {
     l.generated->requests = static_cast<std::int64_t>(run);
     c.description = cat("a run of ", run, " requests");

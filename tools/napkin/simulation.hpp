@@ -16,6 +16,9 @@
 
 namespace napkin {
 
+/// Requests of one simulated run: ten million take minutes, and hold a few GB.
+inline constexpr double most_simulated_requests = 1e7;
+
 /// Requests of a simulation: generated from a workload, or replayed from a trace. One source per
 /// seed.
 struct simulated_load {

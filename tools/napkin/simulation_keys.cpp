@@ -69,7 +69,8 @@ std::vector<key> arrival_keys() {
       flag("skip_empty", "skips requests of a trace with a length of 0").otherwise("false"),
       positive("rate_scale", "factor of the recorded arrival rate of a trace", 1e6).otherwise("1"),
       flag("all_at_once", "all requests are sent at the start").otherwise("false"),
-      count("requests", "number of requests; default: 1000, or all of a trace", 1.0, 1e8)
+      count("requests", "number of requests; default: 1000, or all of a trace", 1.0,
+            most_simulated_requests)
           .optional(),
       count("warm_up", "first requests that no figure counts", 0.0, 1e8).otherwise("0"),
       key_of_load("arrival_cv"),
@@ -413,6 +414,7 @@ std::vector<key> simulation_keys() {
   append(storage_keys());
   append(reservation_keys());
   append(engine_option_keys());
+  k.push_back(cuda_graph_tokens_key());
   k.push_back(engine_key());
   append(scheduler_keys());
   append(draft_keys());

@@ -75,6 +75,17 @@ constexpr bytes<T> sequence_state(const basic_recurrent_shape<T>& a) {
   return a.state_bytes();
 }
 
+/// Tokens of an image that cross-attention layers cache in addition to the text (Llama 3.2 Vision).
+/// Nothing in models with images as prompt tokens.
+template <Scalar T>
+constexpr std::optional<T> cross_attended_tokens(const basic_transformer<T>& m) {
+  for (const auto& kind : m.layers.mixers) {
+    const auto* a = std::get_if<basic_attention_shape<T>>(&kind.shape);
+    if (a != nullptr && a->image_tokens) return a->image_tokens;
+  }
+  return {};
+}
+
 /// Computes kv_bytes_per_token of a checked model.
 template <Scalar T>
 constexpr bytes_per_token<T> cache_per_token(const basic_transformer<T>& m,

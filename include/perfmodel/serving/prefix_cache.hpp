@@ -20,7 +20,7 @@ constexpr basic_prefix_tree<T> cache_tree(const basic_deployment<T>& d,
                                           const T& block_size) {
   using math::ceil;
   using math::floor;
-  const bool blocks = grows_by_token(d.model);
+  const bool blocks = grows_by_token(d);
   const auto stored_after = [&](const T& before) -> T {  // `before` tokens
     if (blocks) return ceil(T(context / block_size)) - floor(T(before / block_size));
     return sequence_on_device(d, T(context - before)).value();
@@ -54,7 +54,7 @@ constexpr basic_kv_capacity<T> shared_prefix_capacity(const basic_deployment<T>&
   basic_kv_capacity<T> c = capacity_of(d, budget, context, block_size);
   if (shared.empty() || !c.feasible) return c;
   const basic_prefix_tree<T> tree = cache_tree(d, shared, context, block_size);
-  const T all = grows_by_token(d.model) ? c.blocks : T(c.available.value());
+  const T all = grows_by_token(d) ? c.blocks : T(c.available.value());
   constexpr double rounding = 1.0 + 1e-12;  // tolerance of the root search
   const T per_group = floor(T(rounding * sequences_sharing(tree, all)));
   c.sequences = scalar_max(c.sequences, T(per_group * T(d.layout.data)));

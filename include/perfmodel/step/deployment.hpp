@@ -54,6 +54,7 @@ struct basic_deployment {
   std::optional<duration<T>> step_cpu_time{};      ///< CPU time per engine step; absent: engine's
   std::optional<duration<T>> sequence_cpu_time{};  ///< more of it per decoding sequence
   T encoder_rows{};  ///< image patches that the encoder computes per prefill token
+  T image_tokens{};  ///< image tokens that cross-attention layers cache per sequence
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -79,6 +80,7 @@ struct basic_deployment {
     f(field::not_negative("step_cpu_time"), s.step_cpu_time...);
     f(field::not_negative("sequence_cpu_time"), s.sequence_cpu_time...);
     f(field::not_negative("encoder_rows"), s.encoder_rows...);
+    f(field::not_negative("image_tokens"), s.image_tokens...);
   }
 };
 using deployment = basic_deployment<>;
@@ -179,6 +181,7 @@ constexpr void check_memory(const basic_deployment<T>& d) {
   if (d.network) positive("network.bandwidth", d.network->bandwidth.quantity());
   not_negative("cpu_offload_bytes", d.cpu_offload_bytes);
   not_negative("encoder_rows", d.encoder_rows);
+  not_negative("image_tokens", d.image_tokens);
 }
 
 /// Checks all inputs of an engine step except the iteration. The functions in `detail` that follow

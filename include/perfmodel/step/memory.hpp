@@ -51,9 +51,7 @@ constexpr bytes<T> weights_on_device(const basic_deployment<T>& d) {
     }
     all -= d.cpu_offload_bytes;
   }
-  if (d.lora) {
-    all += adapter_bytes(*d.lora, d.model, T(d.layout.tensor)) / T(d.layout.pipeline);
-  }
+  if (d.lora) all += adapter_bytes(*d.lora, d.model, d.layout);
   return all;
 }
 /// Share of the weights of a device that is in host memory.
@@ -209,14 +207,13 @@ constexpr basic_memory_budget<T> memory_budget_of(const basic_deployment<T>& d,
 
 namespace detail {
 
-/// Bytes of KV cache and recurrent states that one device stores for one sequence.
+/// Bytes of KV cache, recurrent states and image keys that one device stores for one sequence.
 template <Scalar T>
 constexpr bytes<T> sequence_on_device(const basic_deployment<T>& d, const T& context) {
-  const T tensor = T(d.layout.tensor);
   const storage_format kv = kv_format_of(d);
   const bytes<T> all = over_layers(d.model.layers.mixers, [&](const auto& a) {
-    const T share = cache_share(a, tensor);
-    return bytes<T>(sequence_cache(a, context, kv, share) + share * states_of(d, a));
+    const T share = cache_share(a, T(d.layout.tensor));
+    return bytes<T>(sequence_cache(a, context, kv, share) + share * fixed_bytes_of(d, a, kv));
   });
   return named("sequence bytes per device", all) / T(d.layout.pipeline);
 }
@@ -230,11 +227,12 @@ constexpr bytes<T> cache_on_device(const basic_deployment<T>& d, const T& sequen
   return in_group * sequence_on_device(d, context);
 }
 
-/// True if each token adds the same number of cached bytes: no sliding window, compressed attention
-/// or recurrence.
+/// True if each token adds the same number of cached bytes: no sliding window, no compressed
+/// attention, no recurrence, no images in a cache of their own.
 template <Scalar T>
-constexpr bool grows_by_token(const basic_transformer<T>& m) {
-  for (const auto& kind : m.layers.mixers) {
+constexpr bool grows_by_token(const basic_deployment<T>& d) {
+  if (upper(d.image_tokens) > 0.0) return false;
+  for (const auto& kind : d.model.layers.mixers) {
     if (std::holds_alternative<basic_attention_shape<T>>(kind.shape)) {
       if (std::get<basic_attention_shape<T>>(kind.shape).window) return false;
     } else if (!std::holds_alternative<basic_latent_attention_shape<T>>(kind.shape)) {
@@ -292,7 +290,7 @@ constexpr basic_kv_capacity<T> capacity_of(const basic_deployment<T>& d,
   } else {
     c.available = kv_bytes_available(budget);  // states alone: no blocks
   }
-  if (!grows_by_token(d.model) && lower(c.available.value()) > 0.0) {
+  if (!grows_by_token(d) && lower(c.available.value()) > 0.0) {
     using math::floor;
     const bytes<T> sequence = cache_on_device(d, T(d.layout.data), context);
     c.sequences = floor(T(c.available / sequence_of_pools(d, sequence)));

@@ -100,6 +100,48 @@ constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
                          : p.engine_step.prefill_past};
 }
 
+/// Cross-attention to the image tokens of each sequence, and the projection of their keys and
+/// values: one key and value per patch of the encoder (Llama 3.2 Vision). L queries each read all N
+/// image tokens: as many pairs as causal attention has after N - (L + 1) / 2 past tokens.
+/// Source: transformers, models/mllama/modeling_mllama.py, MllamaTextCrossAttention.
+/// Leaves out: engines skip these layers in steps without images; prompts of more than 2 N tokens.
+/// Test: bytes and FLOP of images in Llama 3.2 90B Vision, by hand (tests/unit/engine_options.cpp).
+template <Scalar T, class Run>
+constexpr void visit_image_attention(const rank_step<T>& p, const T& layers,
+                                     const basic_attention_shape<T>& a, const T& heads,
+                                     const T& kv_heads, Run&& run) {
+  using enum operator_class;
+  const T& image = p.replica.image_tokens;
+  if (!(upper(image) > 0.0)) return;
+  const T width = kv_heads * (a.head_dim + a.value_width());
+  const bytes<T> read = image * width * bytes_of(p.formats.kv);
+  if (p.has_decodes()) {
+    run({"image attention", attention, layers, p.share.sequences * read},
+        basic_attention_decode<T>{.batch = p.share.sequences,
+                                  .context = image,
+                                  .query_heads = heads * p.engine_step.tokens_per_sequence,
+                                  .kv_heads = kv_heads,
+                                  .head_dim = a.head_dim,
+                                  .value_dim = a.value_dim,
+                                  .format = p.formats.linear.format,
+                                  .kv_format = p.formats.kv});
+  }
+  if (!p.has_prefills()) return;
+  basic_attention_prefill<T> x = prefills_of(p, a, heads, kv_heads);
+  x.past = scalar_max(T(image - 0.5 * (x.tokens + 1.0)), T(0.0));
+  run({"image attention", attention, layers * p.prefill_share(), p.prefill_count() * read,
+       p.prefill_part()},
+      x);
+  if (!(upper(p.replica.encoder_rows) > 0.0)) return;
+  basic_gemm<T> projection = p.projection(p.model().hidden, width);
+  projection.m = at_least_one(T(p.prefill_count() * p.prefill_length() * p.replica.encoder_rows));
+  run({.name = "image key and value projection",
+       .kind = linear,
+       .times = layers * p.prefill_share(),
+       .part = p.prefill_part()},
+      projection);
+}
+
 template <Scalar T, class Run>
 constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                            const basic_attention_shape<T>& a, Run&& run) {
@@ -109,7 +151,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   const T kv_heads = kv_heads_per_rank(a.kv_heads, p.tensor);
   const T result = heads * a.value_width();
   T inward = a.query_rank ? *a.query_rank : T(heads * a.head_dim);
-  if (!a.shares_cache) {
+  if (!a.shares_cache && !a.image_tokens) {
     inward += kv_heads * (a.value_is_key ? a.head_dim : T(a.head_dim + a.value_width()));
   }
   if (a.output_gate) inward += result;
@@ -124,7 +166,9 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
   const char* const name = a.window ? "sliding attention" : "attention";
   const bytes<T> token_bytes = kv_heads * (a.head_dim + a.value_width()) * bytes_of(p.formats.kv);
   std::optional<T> window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window;
-  if (p.has_decodes() && !a.image_tokens) {
+  if (a.image_tokens) {
+    visit_image_attention(p, layers, a, heads, kv_heads, run);
+  } else if (p.has_decodes()) {
     const T& queries = p.engine_step.tokens_per_sequence;
     if (a.chunked && window) window = T(0.5 * (*window + 1.0));
     const T seen = window ? attended_tokens(p.engine_step.context, T(*window + queries - 1.0))

@@ -94,6 +94,36 @@ constexpr void visit_adapters(const rank_step<T>& p, const basic_lora<T>& x, Run
       });
 }
 
+/// Operators of the adapters of routed experts. Each of the tokens x top_k rows on a rank uses the
+/// matrices of its expert in its adapter, one of experts x active pairs (vLLM's virtual experts).
+/// Tokens are spread evenly over the adapters, as over the experts.
+/// Source: vLLM, lora/ops/triton_ops/fused_moe_lora_op.py. Leaves out: sorting of the rows.
+/// Test: bytes and FLOP of Qwen3-30B-A3B, by hand (tests/unit/engine_options.cpp).
+template <Scalar T, class Run>
+constexpr void visit_expert_adapters(const rank_step<T>& p, const basic_lora<T>& x, const T& layers,
+                                     const basic_expert_shape<T>& e, Run&& run) {
+  const T groups = T(p.replica.layout.expert);
+  const T tokens = at_least_one(
+      T(p.share.decoded_tokens_of_groups + p.share.prefills_of_groups * p.share.prefill_length));
+  const T active = scalar_min(at_least_one(x.active), tokens);
+  const T pairs = active * expected_experts(e.experts, e.top_k, T(tokens / active)) / groups;
+  visit_adapted_expert(
+      e, p.model().hidden, T(p.replica.layout.expert_tensor()),
+      [&](const adapted_projection<T>& projection) {
+        const operator_head<T> o{
+            .name = "LoRA adapters", .kind = operator_class::linear, .times = layers};
+        basic_lora_gemm<T> one{.tokens = at_least_one(T(tokens * e.top_k / groups)),
+                               .depth = projection.input,
+                               .width = projection.fused * x.rank,
+                               .adapters = at_least_one(pairs),
+                               .format = x.format};
+        run(o, one);
+        one.depth = x.rank;
+        one.width = projection.output;
+        run(o, one);
+      });
+}
+
 /// Layers of an encoder of images, and its matrices per layer in units of width x width: 4 of
 /// attention and 8 of the feed-forward. A model file gives the parameters only, so the width is
 /// sqrt(parameters / (12 x 27)). Assumed: SigLIP-so400m's 27 layers, as in Qwen3-VL and Kimi-K2.5.
@@ -140,6 +170,11 @@ constexpr void visit_layers(const rank_step<T>& p, Run&& run) {
   }
   if (p.replica.lora && upper(p.replica.lora->active) > 0.0) {
     visit_adapters(p, *p.replica.lora, run);
+    for (const auto& kind : m.layers.feed_forwards) {
+      const auto* e = std::get_if<basic_expert_shape<T>>(&kind.shape);
+      if (p.replica.lora->experts && e != nullptr)
+        visit_expert_adapters(p, *p.replica.lora, kind.layers, *e, run);
+    }
   }
   if (m.encoder && p.has_prefills() && upper(p.replica.encoder_rows) > 0.0) {
     visit_encoder(p, *m.encoder, run);

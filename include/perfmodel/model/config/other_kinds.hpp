@@ -113,7 +113,8 @@ void refuse_other_layers(const config_fields<Json>& own) {
       "are "
       "not modelled";
   if (type == "hymba") own.refuse("model_type", fused);
-  if (own.has_list("kv_reuse_group")) own.refuse("kv_reuse_group", fused);
+  if (own.has_list("kv_reuse_group") && own.list("kv_reuse_group").size() > 0)
+    own.refuse("kv_reuse_group", fused);
 }
 
 /// True for classifiers, reward models and bare models, which have no LM head.

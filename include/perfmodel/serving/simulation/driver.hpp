@@ -223,7 +223,7 @@ inline std::int64_t cache_tokens_of(const deployment& d, double typical, int blo
   const kv_capacity_result c = capacity_of(d, budget_of(d), typical, double(block_tokens));
   if (!c.feasible) return 0;
   const double tokens =
-      grows_by_token(d.model) ? c.tokens.value() : c.sequences / d.layout.data * typical;
+      grows_by_token(d) ? c.tokens.value() : c.sequences / d.layout.data * typical;
   return static_cast<std::int64_t>(tokens) / block_tokens * block_tokens;
 }
 
