@@ -156,10 +156,12 @@ std::vector<key> storage_keys() {
 
 key engine_version_key() {
   return word("engine_version",
-              "vLLM's release (or a number, such as 0.11.2), for its default memory share (0.92, "
-              "before 0.21 0.9), token budget (16384 from 160 GiB on, up to 0.24 8192) and "
-              "scheduler",
-              {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
+              "engine's release (or another, such as 0.11.2 of vLLM or sglang-0.5.6). vLLM's sets "
+              "the default memory share (0.92, before 0.21 0.9), token budget (16384 from 160 GiB "
+              "on, up to 0.24 8192) and scheduler; SGLang's the memory share and chunk (before "
+              "0.5.3) and the all-reduce kernels (before 0.5.14); TensorRT-LLM's nothing yet",
+              {"vllm-0.10", "vllm-0.14", "vllm-0.24", "sglang-0.5.2", "sglang-0.5.10", "trtllm-1.0",
+               "latest"})
       .otherwise("latest");
 }
 

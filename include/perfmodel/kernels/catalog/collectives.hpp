@@ -55,6 +55,14 @@ inline constexpr engine_all_reduce_kernels barrier_kernels{};
 /// TensorRT-LLM's all-reduce kernels, and SGLang's from 0.5.14 on: flags travel with the data.
 inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.688};
 
+/// All-reduce kernels of an engine's release; those of `none` are vLLM's.
+/// Test: SGLang 0.5.10 has vLLM's, a later one TensorRT-LLM's.
+constexpr const engine_all_reduce_kernels& all_reduce_kernels_of(
+    engine e, engine_release r = engine_release::latest) {
+  const bool older = r == engine_release::sglang_0_5_2 || r == engine_release::sglang_0_5_10;
+  return e == engine::trtllm || (e == engine::sglang && !older) ? flag_kernels : barrier_kernels;
+}
+
 /// Parameters of a row in us and shares, in the order of collective_parameters; an in_network_share
 /// of 0 is an unknown one.
 constexpr collective_parameters link_row(const std::array<double, 8>& x) {
