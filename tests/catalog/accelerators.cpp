@@ -146,6 +146,8 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
       interface{"gb10", 256, 8.533e9},
       interface{"mi300x", 8192, 5.2e9},
       interface{"mi325x", 8192, 6e9},
+      interface{"b100_sxm", 7680, 2 * 3996e6},
+      interface{"mi350p", 4096, 8e9},
       interface{"mi350x", 8192, 8e9},
       interface{"mi355x", 8192, 8e9},
       interface{"m2_ultra", 1024, 6.4e9},
@@ -163,6 +165,7 @@ TEST_CASE("DRAM bandwidth = bus width / 8 x transfer rate") {
       {"gh200_96gb", 1.0057},  // 4 is rounded from 4.023
       {"mi210", 1.0240},       // 1.6 is rounded from 1.638
       {"mi325x", 1.0240},      // and 6 from 6.144
+      {"mi350p", 1.0240},      // 4 from 4.096
       {"mi350x", 1.0240},      // and 8 from 8.192
       {"mi355x", 1.0240},
   };

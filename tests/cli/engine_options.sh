@@ -151,4 +151,22 @@ refuses '"decode_context_parallel_size" is no key of step: the cache of one sequ
 refuses '"enable_dp_attention" is no key of step: give data_parallel' "${decode[@]}" --enable-dp-attention true
 refuses 'engine_version is vllm-0.10 and engine is sglang' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
   --engine sglang --engine-version vllm-0.10
+# Releases of SGLang and TensorRT-LLM: 1 - (9.5 + 1 / 2) GiB of an H100's 81559 MiB before 0.5.3.
+old=(kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine sglang)
+ask kv_capacity utilization "$(awk 'BEGIN { print 1 - 10 * 1024 / 81559 }')" 0.00001 "${old[@]:1}" --engine-version sglang-0.5.2
+ask kv_capacity utilization "$(awk 'BEGIN { print 1 - 10 * 1024 / 81559 }')" 0.00001 "${old[@]:1}" --engine-version 0.4.9
+[[ $(value utilization "${old[@]}" --engine-version sglang-0.5.6) == $(value utilization "${old[@]}") ]] ||
+  fail "the memory share of SGLang 0.5.6 is not today's"
+[[ $(value utilization kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine trtllm --engine-version trtllm-1.2.0rc6) == \
+  $(value utilization kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine trtllm) ]] ||
+  fail "TensorRT-LLM 1.2 has not the defaults of 1.0"
+refuses 'engine_version is "sglang-0.4.5", a release of SGLang' "${old[@]}" --engine-version sglang-0.4.5
+refuses 'engine_version is "trtllm-0.21", a release of TensorRT-LLM' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
+  --engine trtllm --engine-version trtllm-0.21
+refuses 'engine_version is trtllm-1.0 and engine is sglang; allowed: latest, or engine trtllm' "${old[@]}" --engine-version trtllm-1.0
+# SGLang before 0.5.14 has vLLM's all-reduce kernels, with a barrier before and after.
+tp8=(serving --model llama_3_70b --gpu h200_sxm --tensor_parallel 8 --input_tokens 1000 --output_tokens 200 --concurrency 4
+  --engine sglang --mode calibrated)
+awk -v a="$(value itl_s "${tp8[@]}" --engine-version sglang-0.5.10)" -v b="$(value itl_s "${tp8[@]}")" \
+  'BEGIN { exit !(a > 1.01 * b) }' || fail "ITL with SGLang 0.5.10's all-reduce kernels"
 finish

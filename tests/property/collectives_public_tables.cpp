@@ -195,7 +195,8 @@ TEST_CASE("the default of PCIe is what public tables say", "[calibrated]") {
     CHECK(profile.value.link_share * link > 17.0 * pm::GB_per_s);
     CHECK(profile.value.link_share * link < 22.0 * pm::GB_per_s);
   }
-  CHECK_THAT(gen5.protocols.cross_socket_factor, WithinRel(f.value[2], 0.01));
+  CHECK_THAT(gen4.protocols.cross_socket_factor, WithinRel(f.value[2], 0.01));
+  CHECK(gen5.protocols.cross_socket_factor == 1.0);
 }
 
 TEST_CASE("how far the defaults are from public tables", "[calibrated]") {
@@ -204,7 +205,7 @@ TEST_CASE("how far the defaults are from public tables", "[calibrated]") {
   };
   CHECK(mean(published::public_nvlink5) < 0.07);
   CHECK(mean(published::public_nvlink5_kernels) < 0.07);
-  CHECK(mean(published::public_pcie) < 0.25);
+  CHECK(mean(published::public_pcie) < 0.19);
   CHECK(mean(published::public_pcie_kernels) < 0.11);
   // H100's kernels take H200's numbers.
   CHECK(mean(published::public_h100_kernels) < 0.09);
@@ -222,8 +223,8 @@ TEST_CASE("a PCIe table that the fit has not seen", "[calibrated]") {
   const auto unseen = left_out::without_tables<published::pcie_model>(published::public_pcie);
   const auto s = pm::score_of(unseen);
   INFO("mean " << s.mean << ", median " << s.median << ", spread " << pm::log_sigma_of(unseen));
-  CHECK(s.mean < 0.30);
-  CHECK(s.median < 0.17);
+  CHECK(s.mean < 0.24);  // 0.29 with sockets that slow cards of generation 5 too
+  CHECK(s.median < 0.18);
   CHECK(pm::log_sigma_of(unseen) < pm::catalog::collective_profile_of(pm::catalog::l40s).log_sigma);
 }
 

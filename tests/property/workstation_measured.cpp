@@ -9,6 +9,8 @@
 #include <perfmodel/kernels/catalog/experts.hpp>
 #include <perfmodel/kernels/catalog/transfer.hpp>
 
+#include <fit/published.hpp>
+#include <fit/published_gemm.hpp>
 #include <fit/published_workstation.hpp>
 #include "support/shared.hpp"
 
@@ -41,10 +43,41 @@ TEST_CASE("GEMMs of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
     if (cold && r.seconds < r.bound().value()) ++faster;
   }
   CHECK(residual.size() == 1536);
-  CHECK(pm::score_of(residual).mean < 0.063);
+  // Only the shares of the peaks are fitted to these; by a fit of all parameters 6.1 %.
+  CHECK(pm::score_of(residual).mean < 0.09);
   CHECK(faster == 0);
-  CHECK(pm::coverage_of(residual, own.log_sigma) > 0.78);
+}
+
+TEST_CASE("GEMMs in CUDA graphs on RTX PRO 6000", "[calibrated][shared]") {
+  const pm::machine_profile& own = catalog::profile_rtx_pro_6000;
+  std::vector<double> residual;
+  for (const auto& r : published::workstation_graph_gemms(perfmodel_test::measured_folder())) {
+    const auto t =
+        calibrated_estimate(*r.device, r.workload, {own.value}, pm::replay_conditions(r.copies));
+    residual.push_back(std::log(r.seconds / t.time.value()));
+  }
+  CHECK(residual.size() == 700);
+  CHECK(pm::score_of(residual).mean < 0.125);  // 0.35 by LLMServingSim's floor
+  CHECK(pm::coverage_of(residual, own.log_sigma) > 0.75);
   CHECK(pm::coverage_of(residual, own.log_sigma) < 0.90);
+}
+
+TEST_CASE("attention on RTX PRO 6000", "[calibrated][shared]") {
+  const pm::attention_profile& own = catalog::attention_rtx_pro_6000;
+  std::vector<double> residual, as_l40s;
+  for (const auto& r : published::workstation_attention_rows(perfmodel_test::measured_folder())) {
+    const auto of = [&](const pm::attention_profile& p) {
+      return std::log(r.seconds / r.estimate(catalog::profile_rtx_pro_6000, p).time.value());
+    };
+    residual.push_back(of(own));
+    pm::attention_profile other = catalog::attention_l40s;
+    other.value.l2_bandwidth = {};
+    as_l40s.push_back(of(other));
+  }
+  CHECK(residual.size() == 1016);
+  CHECK(pm::score_of(residual).mean < 0.18);
+  CHECK(pm::score_of(residual).mean < pm::score_of(as_l40s).mean);
+  CHECK(pm::coverage_of(residual, own.log_sigma) > 0.75);
 }
 
 TEST_CASE("element-wise kernels of vLLM's layers on RTX PRO 6000", "[calibrated][shared]") {
@@ -111,12 +144,13 @@ TEST_CASE("GeForce takes RTX PRO 6000's products, workstation cards of Ada L40S'
   CHECK(catalog::measured_machine_of(catalog::rtx_pro_6000) == &catalog::measured_rtx_pro_6000);
   // Attention stays L40S's.
   CHECK(catalog::attention_profile_of(catalog::rtx_4090).donor == &catalog::l40s);
-  CHECK(catalog::attention_profile_of(catalog::rtx_pro_6000).transferred());
+  CHECK(!catalog::attention_profile_of(catalog::rtx_pro_6000).transferred());
+  CHECK(catalog::attention_profile_of(catalog::rtx_5090).donor == &catalog::rtx_pro_6000);
   // 600 W for 467.8 TFLOP/s are less a FLOP than a 4090's 450 W for 165.2: nothing slows down.
   const pm::machine_profile p = catalog::machine_profile_of(catalog::rtx_4090);
   CHECK(p.value.power_slowdown == 0.0);
   CHECK_THAT(p.value.operand_bandwidth.value(),
-             WithinRel(13.77e12 * (128.0 * 2.52) / (188.0 * 2.43), 1e-9));
+             WithinRel(11.77e12 * (128.0 * 2.52) / (188.0 * 2.43), 1e-9));
 }
 
 TEST_CASE("a prefill chunk in a decode batch on RTX PRO 6000", "[calibrated][shared]") {

@@ -3,6 +3,7 @@
 #include <catch2/matchers/catch_matchers_floating_point.hpp>
 #include <cmath>
 #include <perfmodel/hardware/catalog/all.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/kernels/catalog/collectives.hpp>
 #include <perfmodel/kernels/collectives.hpp>
 #include <perfmodel/parallel/hierarchy.hpp>
@@ -77,6 +78,18 @@ TEST_CASE("three protocols, by hand", "[calibrated]") {
   // One rank to another: all of it on the wire, no part to keep.
   CHECK_THAT(us_of(call(4e6, 2, nccl, pm::collective_op::point_to_point)),
              WithinRel(5.0 + 10.0 + 0.5 + 4e6 / 200e3, 1e-12));
+}
+
+TEST_CASE("SGLang's all-reduce kernels changed between 0.5.10 and 0.5.14", "[calibrated]") {
+  using pm::engine, pm::engine_release;
+  const auto name = [](engine e, engine_release r) {
+    return pm::calibrated_for(pm::catalog::h200_sxm, e, r).links.kernels.name;
+  };
+  CHECK(name(engine::sglang, engine_release::sglang_0_5_10) == "barriers");
+  CHECK(name(engine::sglang, engine_release::sglang_0_5_2) == "barriers");
+  CHECK(name(engine::sglang, engine_release::latest) == "flags");
+  CHECK(name(engine::trtllm, engine_release::trtllm_1_0) == "flags");
+  CHECK(name(engine::vllm, engine_release::latest) == "barriers");
 }
 
 TEST_CASE("cards of two sockets, by hand", "[calibrated]") {

@@ -100,6 +100,43 @@ TEST_CASE("engine_memory: vLLM's defaults by release") {
   CHECK(budget(180, pm::engine_release::vllm_0_24) == 8192);
 }
 
+TEST_CASE("engine_memory: SGLang's defaults by release") {
+  using pm::engine_release;
+  // Before October 2025, server_args.py: 9.5 GiB and half a GiB for each rank of 80 GiB, 12 of 141,
+  // 2.8 of 24; chunks of 8192 from 35 GiB on. Since then 4096 from 35 to 60 GiB.
+  const auto share = [](double gib, int ranks, engine_release r) {
+    const pm::engine_memory m = engine_memory_of(engine::sglang, r);
+    const auto limits = engine_limits_on(engine::sglang, {}, gib * pm::GiB, ranks, false, r);
+    return engine_utilization(engine::sglang, m, limits, gib * pm::GiB, {}, ranks, r);
+  };
+  CHECK(std::fabs(share(80, 1, engine_release::sglang_0_5_2) - (1.0 - 10.0 / 80.0)) < 1e-12);
+  CHECK(std::fabs(share(141, 8, engine_release::sglang_0_5_2) - (1.0 - 16.0 / 141.0)) < 1e-12);
+  CHECK(std::fabs(share(24, 4, engine_release::sglang_0_5_2) - (1.0 - 3.2 / 24.0)) < 1e-12);
+  CHECK(std::fabs(share(180, 8, engine_release::sglang_0_5_2) - (1.0 - 32.0 / 180.0)) < 1e-12);
+  CHECK(share(80, 1, engine_release::sglang_0_5_10) == share(80, 1, engine_release::latest));
+  const auto chunk = [](double gib, engine_release r) {
+    return *engine_limits_on(engine::sglang, {}, gib * pm::GiB, 1, false, r).tokens;
+  };
+  CHECK(chunk(45, engine_release::sglang_0_5_2) == 8192);
+  CHECK(chunk(45, engine_release::latest) == 4096);
+  CHECK(chunk(180, engine_release::sglang_0_5_2) == 16384);
+  pm::deployment d = llama_over(8, engine::sglang);
+  const double now = memory_budget_of(d).utilization;
+  d.release = engine_release::sglang_0_5_2;
+  CHECK(memory_budget_of(d).utilization > now);
+}
+
+TEST_CASE("engine_memory: a release is one of its engine's") {
+  using pm::engine_release;
+  CHECK(pm::engine_of(engine_release::vllm_0_14) == engine::vllm);
+  CHECK(pm::engine_of(engine_release::sglang_0_5_10) == engine::sglang);
+  CHECK(pm::engine_of(engine_release::trtllm_1_0) == engine::trtllm);
+  CHECK(!pm::engine_of(engine_release::latest));
+  CHECK(pm::find_release("sglang-0.5.2") == engine_release::sglang_0_5_2);
+  CHECK(pm::find_release("latest") == engine_release::latest);
+  CHECK(!pm::find_release("sglang-0.5"));
+}
+
 TEST_CASE("engine_memory: CUDA graphs by the sizes that vLLM captures") {
   // 1, 2, 4, 8, 16, 24, 32: 7 sizes. To 512: 3, 31 multiples of 8, 17 multiples of 16 from 256 on.
   CHECK(pm::captured_graphs(32.0) == 7);

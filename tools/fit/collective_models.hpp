@@ -160,7 +160,8 @@ struct pcie_model {
     p.value.hop = v[0] * pm::us;
     p.value.link_share = pm::catalog::pcie_link_share<T>(v[1] * pm::GB_per_s,
                                                          pm::lift<T>(link.bandwidth.quantity()));
-    p.protocols.cross_socket_factor = v[2];
+    const bool freely = pm::catalog::crosses_sockets_freely(link.bandwidth.quantity());
+    p.protocols.cross_socket_factor = freely ? T(1.0) : v[2];
     return p;
   }
 };

@@ -11,6 +11,7 @@
 
 #include "fit_rows.hpp"
 #include "fits.hpp"
+#include "published_gemm.hpp"
 #include "published_workstation.hpp"
 
 namespace fits::workstation {
@@ -93,6 +94,73 @@ void report_gemms(const rows& data) {
   line("tile_fill [us]", p.tile_fill.value() * 1e6, s.tile_fill.value() * 1e6);
   line("split_cost [us]", p.split_cost.value() * 1e6, s.split_cost.value() * 1e6);
   line("power_slowdown", p.power_slowdown, s.power_slowdown);
+}
+
+/// What GEMMs in CUDA graphs say, given the shares of the peaks.
+constexpr std::array<pm::fitted_parameter, 4> of_graph_gemms = {
+    {{"matrix_floor [us]", 1.5, 0.1, 10.0},
+     {"operands [TB/s]", 12.0, 2.0, 60.0},
+     {"tile_fill [us]", 1.0, 0.0, 10.0},
+     {"split_cost [us]", 2.0, 0.0, 20.0}}};
+
+void report_graph_gemms(const std::vector<published::gemm_row>& data, const rows& eager) {
+  using scalar = pm::dual<4>;
+  const auto with = [](const auto& v) {
+    using T = std::remove_cvref_t<decltype(v[0])>;
+    auto p = pm::lift<T>(pm::catalog::profile_rtx_pro_6000.value);
+    p.matrix_floor = v[0] * pm::us;
+    p.operand_bandwidth = v[1] * pm::TB_per_s;
+    p.tile_fill = v[2] * pm::us;
+    p.split_cost = v[3] * pm::us;
+    return p;
+  };
+  const auto device = pm::lift<scalar>(pm::catalog::rtx_pro_6000);
+  const auto predict = [&](const std::array<scalar, 4>& v, std::size_t i) {
+    return pm::calibrated_estimate(device, pm::lift<scalar>(data[i].workload), {with(v)},
+                                   pm::replay_conditions(scalar(data[i].copies)))
+        .time.value();
+  };
+  const auto measured = published::seconds_of(data);
+  const auto fit = pm::fit_log_ratios(of_graph_gemms, std::span<const double>(measured), predict);
+  print_score("GEMMs in graphs, in sample", "rtx_pro_6000", fit.residual);
+  const auto held_out = fit_rows::held_out(of_graph_gemms, data, predict, [](const auto& r) {
+    return std::to_string(static_cast<int>(r.workload.n * 7.0 + r.workload.k) % 5);
+  });
+  print_score("  shapes (n, k) left out", "rtx_pro_6000", held_out);
+  published::print_coverage("rtx_pro_6000", held_out, pm::log_sigma_of(held_out));
+  std::vector<double> outside;
+  for (const auto& r : eager) outside.push_back(log_ratio(r, with(fit.value)));
+  print_score("LLMServingSim's, outside", "rtx_pro_6000", outside);
+  published::print_parameters(of_graph_gemms, fit);
+}
+
+/// Attention of RTX PRO 6000: the parameters of fit_attention.
+struct attention_model {
+  static constexpr std::size_t count = fit_rows::attention_model::count;
+  static constexpr auto parameters = fit_rows::attention_model::parameters;
+
+  template <class T>
+  static pm::basic_attention_calibration<T> from(const pm::basic_accelerator<T>& a,
+                                                 const std::array<T, count>& v) {
+    const auto machine = pm::lift<T>(pm::catalog::profile_rtx_pro_6000.value);
+    return {.machine = machine,
+            .attention = {.floor = v[0] * pm::us,
+                          .tile_latency = v[1] * pm::us,
+                          .element_rate = v[2] * pm::GHz,
+                          .matrix_share = v[3],
+                          .l2_bandwidth = v[4] * fit_rows::attention_dram(a, machine)}};
+  }
+};
+
+void report_attention(const std::vector<published::attention_row>& data) {
+  using row = published::attention_row;
+  const fit_rows::fit<attention_model, row> of(data);
+  const auto fit = of.result();
+  fit_rows::print_kinds("attention, in sample", "rtx_pro_6000", data, fit.residual);
+  const auto heads = of.held_out([](const row& x) { return x.group; });
+  fit_rows::print_kinds("  head counts left out", "rtx_pro_6000", data, heads);
+  published::print_coverage("rtx_pro_6000", heads, pm::log_sigma_of(heads));
+  published::print_parameters(attention_model::parameters, fit);
 }
 
 /// Fitted parameters of element-wise kernels: start and end times, L2 bandwidth, small table
@@ -257,6 +325,10 @@ int run(const std::string& folder, bool) {
   rows products, streaming;
   for (const auto& r : all) (r.is_gemm() ? products : streaming).push_back(r);
   report_gemms(products);
+  if (const auto data = published::workstation_graph_gemms(folder); !data.empty())
+    report_graph_gemms(data, products);
+  if (const auto data = published::workstation_attention_rows(folder); !data.empty())
+    report_attention(data);
   report_streaming(streaming);
   report_experts(published::expert_rows(folder));
   report_small_kernels(published::small_kernel_rows(folder));

@@ -83,25 +83,45 @@ struct attention_row {
   }
 };
 
+inline attention_row attention_in(const common::table_row& r, bool decode,
+                                  const pm::accelerator* device) {
+  return {.gpu = r.text("gpu"),
+          .group = common::cat(r.text("h_q"), '/', r.text("h_kv")),
+          .decode = decode,
+          .batch = r.count("batch"),
+          .length = r.count(decode ? "kv_len" : "s_q"),
+          .query_heads = r.count("h_q"),
+          .kv_heads = r.count("h_kv"),
+          .head_dim = r.count("head_dim"),
+          .format = format_of(r.text("attn_dtype")),
+          .kv_format = format_of(r.text("kv_dtype")),
+          .device = device,
+          .kernels = &attention_kernels_of(r.text("backend")),
+          .seconds = r.seconds()};
+}
+
 inline std::vector<attention_row> attention_rows(const std::string& folder) {
   std::vector<attention_row> out;
   for (const bool decode : {true, false}) {
     for (const auto& r :
          rows_of(folder, decode ? "aic_attn_decode_public.csv" : "aic_attn_context_public.csv")) {
-      attention_row x{.gpu = r.text("gpu"),
-                      .group = common::cat(r.text("h_q"), '/', r.text("h_kv")),
-                      .decode = decode,
-                      .batch = r.count("batch"),
-                      .length = r.count(decode ? "kv_len" : "s_q"),
-                      .query_heads = r.count("h_q"),
-                      .kv_heads = r.count("h_kv"),
-                      .head_dim = r.count("head_dim"),
-                      .format = format_of(r.text("attn_dtype")),
-                      .kv_format = format_of(r.text("kv_dtype")),
-                      .device = device_named(r.text("gpu")),
-                      .kernels = &attention_kernels_of(r.text("backend")),
-                      .seconds = r.seconds()};
-      if (x.device != nullptr) out.push_back(x);
+      const pm::accelerator* device = device_named(r.text("gpu"));
+      if (device != nullptr) out.push_back(attention_in(r, decode, device));
+    }
+  }
+  return out;
+}
+
+/// RTX PRO 6000 with vLLM 0.24's FlashAttention-2 and FlashInfer, without a window.
+inline std::vector<attention_row> workstation_attention_rows(const std::string& folder) {
+  std::vector<attention_row> out;
+  for (const bool decode : {true, false}) {
+    for (const auto& r : rows_of(folder, decode ? "aic_attn_decode_new_public.csv"
+                                                : "aic_attn_context_new_public.csv")) {
+      const bool triton = r.text("backend").find("triton") != std::string::npos;
+      const bool windowed = r.text("window") != "0" && r.text("window") != "";
+      if (r.text("gpu") == "rtx_pro_6000_server" && !triton && !windowed)
+        out.push_back(attention_in(r, decode, &pm::catalog::rtx_pro_6000));
     }
   }
   return out;

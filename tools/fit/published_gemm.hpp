@@ -49,24 +49,40 @@ inline bool set_formats(pm::gemm& g, const std::string& dtype) {
   return false;
 }
 
+/// A row of aic_gemm_*; without a device, a format or an engine, nothing.
+inline std::optional<gemm_row> graph_gemm(const common::table_row& c,
+                                          const pm::accelerator* device) {
+  gemm_row r;
+  r.engine = common::split(c.text("backend"), '-').front();
+  r.dtype = c.text("dtype");
+  r.workload = {.m = c.count("m"), .n = c.count("n"), .k = c.count("k")};
+  r.device = device;
+  r.seconds = c.seconds();
+  if (r.device == nullptr || !set_formats(r.workload, r.dtype)) return {};
+  if (!pm::find_engine(r.engine)) return {};
+  r.copies = pm::catalog::benchmark_weight_copies(
+      *pm::find_engine(r.engine), r.weight_bytes() * pm::byte, r.workload.format, *r.device);
+  r.gpu = r.device->name.view();
+  return r;
+}
+
 /// aic_gemm_*: CUDA-graph replay with rotating weights.
 inline std::vector<gemm_row> graph_gemms(const std::string& folder) {
   std::vector<gemm_row> rows;
   for (const char* file : {"aic_gemm_bf16_public.csv", "aic_gemm_lowp_public.csv"}) {
     for (const auto& c : rows_of(folder, file)) {
-      gemm_row r;
-      r.engine = common::split(c.text("backend"), '-').front();
-      r.dtype = c.text("dtype");
-      r.workload = {.m = c.count("m"), .n = c.count("n"), .k = c.count("k")};
-      r.device = device_named(c.text("gpu"));
-      r.seconds = c.seconds();
-      if (r.device == nullptr || !set_formats(r.workload, r.dtype)) continue;
-      if (!pm::find_engine(r.engine)) continue;
-      r.copies = pm::catalog::benchmark_weight_copies(
-          *pm::find_engine(r.engine), r.weight_bytes() * pm::byte, r.workload.format, *r.device);
-      r.gpu = r.device->name.view();
-      rows.push_back(r);
+      if (const auto r = graph_gemm(c, device_named(c.text("gpu")))) rows.push_back(*r);
     }
+  }
+  return rows;
+}
+
+/// The bf16 rows of RTX PRO 6000, vLLM 0.24.
+inline std::vector<gemm_row> workstation_graph_gemms(const std::string& folder) {
+  std::vector<gemm_row> rows;
+  for (const auto& c : rows_of(folder, "aic_gemm_new_public.csv")) {
+    if (c.text("gpu") != "rtx_pro_6000_server" || c.text("dtype") != "bfloat16") continue;
+    if (const auto r = graph_gemm(c, &pm::catalog::rtx_pro_6000)) rows.push_back(*r);
   }
   return rows;
 }

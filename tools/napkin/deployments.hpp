@@ -170,16 +170,14 @@ void read_cached_images(inputs<T>& in, perfmodel::basic_deployment<T>& d, const 
 /// Reads engine_version. Throws inconsistent for another engine.
 template <perfmodel::Scalar T>
 void read_version(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
-  using perfmodel::engine_release;
   if (!states(in, "engine_version")) return;
-  for (const auto r : {engine_release::vllm_0_10, engine_release::vllm_0_14,
-                       engine_release::vllm_0_24, engine_release::latest}) {
-    if (in.text("engine_version") == name_of(r)) d.release = r;
-  }
-  if (d.release == engine_release::latest || d.serving_engine == perfmodel::engine::vllm) return;
-  throw perfmodel::error(perfmodel::error_code::inconsistent,
-                         cat("engine_version is ", in.text("engine_version"), " and engine is ",
-                             name_of(d.serving_engine), "; allowed: latest, or engine vllm"));
+  d.release = *perfmodel::find_release(in.text("engine_version"));
+  const auto by = perfmodel::engine_of(d.release);
+  if (!by || *by == d.serving_engine) return;
+  throw perfmodel::error(
+      perfmodel::error_code::inconsistent,
+      cat("engine_version is ", in.text("engine_version"), " and engine is ",
+          name_of(d.serving_engine), "; allowed: latest, or engine ", name_of(*by)));
 }
 
 /// Reads reservation_keys(), engine_option_keys(), image_keys(), engine and chunk_tokens.

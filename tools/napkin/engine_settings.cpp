@@ -65,40 +65,77 @@ constexpr option_without_key options_without_key[] = {
     {"max_seq_len", no_length_limit},
     {"api_server_count", no_api_servers}};
 
-/// Major and minor number of "0.11.2"; nothing for other texts.
-std::optional<std::pair<int, int>> release_numbers(std::string_view text) {
-  for (const std::string_view prefix : {"vllm-", "vllm ", "v"}) {
-    if (text.starts_with(prefix)) text.remove_prefix(prefix.size());
-  }
+struct release_number {
+  int major = 0, minor = 0, patch = 0;
+};
+
+/// Numbers of "0.11.2"; nothing for other texts.
+std::optional<release_number> release_numbers(std::string_view text) {
+  if (text.starts_with('v')) text.remove_prefix(1);
   if (text.empty() || text.front() < '0' || text.front() > '9') return {};
-  int major = 0, minor = 0;
+  release_number r;
   const char* const end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, major);
+  const auto first = std::from_chars(text.data(), end, r.major);
   if (first.ec != std::errc() || first.ptr == end || *first.ptr != '.') return {};
-  const auto second = std::from_chars(first.ptr + 1, end, minor);
+  const auto second = std::from_chars(first.ptr + 1, end, r.minor);
   if (second.ec != std::errc()) return {};
-  if (second.ptr != end && std::string_view(".r+").find(*second.ptr) == std::string_view::npos)
-    return {};
-  return std::pair(major, minor);
+  if (second.ptr == end) return r;
+  if (std::string_view(".r+").find(*second.ptr) == std::string_view::npos) return {};
+  if (*second.ptr == '.') std::from_chars(second.ptr + 1, end, r.patch);
+  return r;
+}
+
+[[noreturn]] void refuse_release(std::string_view text, std::string_view why) {
+  throw perfmodel::error(perfmodel::error_code::unknown_name,
+                         common::cat("engine_version is \"", text, "\", ", why));
+}
+
+std::string_view version_of_sglang(std::string_view text, const release_number& r) {
+  if (r.major > 0 || r.minor > 5 || (r.minor == 5 && r.patch >= 14)) return "latest";
+  if (r.minor == 5 && r.patch >= 3) return "sglang-0.5.10";
+  if (r.minor == 5 || (r.minor == 4 && r.patch >= 7)) return "sglang-0.5.2";
+  refuse_release(text,
+                 "a release of SGLang: before 0.4.7 its memory share was another; allowed: from "
+                 "0.4.7 on, or utilization of your own");
+}
+
+std::string_view version_of_trtllm(std::string_view text, const release_number& r) {
+  if (r.major > 0) return "trtllm-1.0";
+  refuse_release(text,
+                 "a release of TensorRT-LLM: before 1.0 it ran compiled engines, of which no "
+                 "profile has the time; allowed: from 1.0 on");
 }
 
 }  // namespace
 
 std::optional<std::string_view> version_of_release(std::string_view text) {
-  const auto numbers = release_numbers(text);
+  const auto without = [text](std::string_view prefix) -> std::optional<release_number> {
+    if (!text.starts_with(prefix)) return {};
+    return release_numbers(text.substr(prefix.size()));
+  };
+  for (const std::string_view name : {"sglang-", "sglang "}) {
+    if (const auto r = without(name)) return version_of_sglang(text, *r);
+  }
+  for (const std::string_view name : {"trtllm-", "trtllm ", "tensorrt-llm-", "tensorrt-llm "}) {
+    if (const auto r = without(name)) return version_of_trtllm(text, *r);
+  }
+  auto numbers = release_numbers(text);
+  for (const std::string_view name : {"vllm-", "vllm "}) {
+    if (!numbers) numbers = without(name);
+  }
   if (!numbers) return {};
-  const auto [major, minor] = *numbers;
+  const auto [major, minor, patch] = *numbers;
+  // Without a name, 0.4 and 0.5 are SGLang's: vLLM's were of 2024.
+  if (major == 0 && (minor == 4 || minor == 5) && !text.starts_with("vllm"))
+    return version_of_sglang(text, *numbers);
   if (major > 0 || minor >= 28) return "latest";
   if (minor >= 21) return "vllm-0.24";
   if (minor >= 14) return "vllm-0.14";
   if (minor >= 8) return "vllm-0.10";
-  throw perfmodel::error(
-      perfmodel::error_code::unknown_name,
-      common::cat("engine_version is \"", text,
-                  "\", a release of vLLM: before 0.8 it ran its first engine (V0); no profile has "
-                  "its Python time "
-                  "per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
-                  "sequence_cpu_s of your own"));
+  refuse_release(text,
+                 "a release of vLLM: before 0.8 it ran its first engine (V0); no profile has its "
+                 "Python time per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
+                 "sequence_cpu_s of your own");
 }
 
 std::optional<perfmodel::storage_format> gguf_storage(std::string_view text) {

@@ -8,8 +8,9 @@
 
 namespace napkin {
 
-/// The engine_version with the defaults of a release of vLLM: vllm-0.10 for 0.11.2 and v0.11.
-/// Nothing for a text that is no release. Throws unknown_name for releases before 0.8.
+/// The engine_version with the defaults of a release: vllm-0.10 for 0.11.2 and v0.11, sglang-0.5.10
+/// for sglang-0.5.6. Nothing for a text that is no release. Throws unknown_name for releases before
+/// vLLM 0.8, SGLang 0.4.7 and TensorRT-LLM 1.0.
 std::optional<std::string_view> version_of_release(std::string_view text);
 
 /// Storage of a GGUF type: Q4_K_M has 4.89 bits. Nothing for any other text.

@@ -158,11 +158,15 @@ std::vector<key> storage_keys() {
 }
 
 key engine_version_key() {
-  return word("engine_version",
-              "vLLM release, or its number, such as 0.11.2; sets the defaults of "
-              "gpu_memory_utilization (0.92; before 0.21: 0.9), of max_num_batched_tokens (GPUs of "
-              "160 GiB or more: 16384; up to 0.24: 8192) and of the scheduler",
-              {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"})
+  return word(
+             "engine_version",
+             "engine's release, or its number, such as 0.11.2 of vLLM or sglang-0.5.6. Of vLLM it "
+             "sets the defaults of gpu_memory_utilization (0.92; before 0.21: 0.9), of "
+             "max_num_batched_tokens (GPUs of 160 GiB or more: 16384; up to 0.24: 8192) and of the "
+             "scheduler; of SGLang those of mem_fraction_static and chunked_prefill_size (before "
+             "0.5.3) and the all-reduce kernels (before 0.5.14); of TensorRT-LLM nothing yet",
+             {"vllm-0.10", "vllm-0.14", "vllm-0.24", "sglang-0.5.2", "sglang-0.5.10", "trtllm-1.0",
+              "latest"})
       .otherwise("latest");
 }
 

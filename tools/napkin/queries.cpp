@@ -4,6 +4,8 @@
 #include <optional>
 #include <stdexcept>
 
+#include <perfmodel/kernels/catalog/collectives.hpp>
+
 #include "infeasible.hpp"
 #include "io/amount.hpp"
 #include "measured.hpp"
@@ -228,6 +230,10 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   const key* engine = asked.find("engine");
   calibration c =
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
+  if (asked.find("engine_version") != nullptr && r.has("engine_version")) {
+    c.calibration.links.kernels = perfmodel::catalog::all_reduce_kernels_of(
+        c.calibration.target.serving_engine, *perfmodel::find_release(r.text("engine_version")));
+  }
   if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr &&
       r.has("model")) {
     const inputs<double> in(r);

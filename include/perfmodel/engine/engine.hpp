@@ -28,14 +28,39 @@ constexpr std::optional<engine> find_engine(std::string_view name) {
   return std::nullopt;
 }
 
-/// Release of an engine from which its defaults hold; `latest` is that of August 2026. SGLang and
-/// TensorRT-LLM have one.
-enum class engine_release { vllm_0_10, vllm_0_14, vllm_0_24, latest };
+/// Release of an engine from which its defaults hold; `latest` is that of August 2026.
+/// TensorRT-LLM's defaults are those of 1.0 since then: no change is known.
+enum class engine_release {
+  vllm_0_10,
+  vllm_0_14,
+  vllm_0_24,
+  sglang_0_5_2,   ///< before October 2025
+  sglang_0_5_10,  ///< up to 0.5.13
+  trtllm_1_0,
+  latest
+};
 
 /// Name of a release, as napkin spells it.
 constexpr const char* name_of(engine_release r) {
-  constexpr const char* names[] = {"vllm-0.10", "vllm-0.14", "vllm-0.24", "latest"};
+  constexpr const char* names[] = {"vllm-0.10",     "vllm-0.14",  "vllm-0.24", "sglang-0.5.2",
+                                   "sglang-0.5.10", "trtllm-1.0", "latest"};
   return detail::entry_of(names, r, "engine_release");
+}
+
+/// Release of a name.
+constexpr std::optional<engine_release> find_release(std::string_view name) {
+  for (int i = 0; i <= static_cast<int>(engine_release::latest); ++i) {
+    const auto r = static_cast<engine_release>(i);
+    if (name == name_of(r)) return r;
+  }
+  return std::nullopt;
+}
+/// Engine of a release; nothing for `latest`, which each has.
+constexpr std::optional<engine> engine_of(engine_release r) {
+  constexpr std::optional<engine> engines[] = {engine::vllm,   engine::vllm,   engine::vllm,
+                                               engine::sglang, engine::sglang, engine::trtllm,
+                                               std::nullopt};
+  return detail::entry_of(engines, r, "engine_release");
 }
 
 // Device memory that a serving engine reserves in addition to weights and KV cache.
@@ -144,6 +169,23 @@ constexpr double chunk_of_sglang(double gib) {
   return gib < 160.0 ? 8192.0 : 16384.0;
 }
 
+// SGLang before October 2025: its largest captured batch, its chunk, and the memory in MiB that it
+// left for all else.
+constexpr double old_graph_batch(double gib, int tensor) {
+  if (gib < 35.0) return tensor >= 4 ? 80.0 : 8.0;
+  if (gib < 90.0) return 160.0;
+  return gib < 160.0 ? 256.0 : 512.0;
+}
+constexpr double old_chunk_of_sglang(double gib) {
+  if (gib < 35.0) return 2048.0;
+  return gib < 160.0 ? 8192.0 : 16384.0;
+}
+constexpr double old_reserve_of_sglang(double gib, int ranks) {
+  if (gib < 35.0) return (2.8 + ranks / 10.0) * 1024.0;
+  if (gib < 160.0) return ((gib < 90.0 ? 9.5 : 12.0) + ranks / 2.0) * 1024.0;
+  return 32.0 * 1024.0;
+}
+
 }  // namespace detail
 
 /// Limits that an engine starts with; stated ones take precedence. `small_batches` is vLLM's choice
@@ -151,7 +193,8 @@ constexpr double chunk_of_sglang(double gib) {
 /// Sources: vLLM, engine/arg_utils.py, get_batch_defaults: 8192 tokens and 1024 sequences from 70
 /// GiB on, 2048 and 256 below, of the API server; since 2026-08-11 16384 tokens from 160 GiB on;
 /// SGLang, srt/server_args.py,
-/// _handle_gpu_memory_settings; TensorRT-LLM, BuildConfig: 8192 tokens.
+/// _handle_gpu_memory_settings, and __post_init__ before October 2025; TensorRT-LLM, BuildConfig:
+/// 8192 tokens.
 /// Test: each of them on 24, 80 and 192 GiB.
 template <Scalar T>
 constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_limits<T>& stated,
@@ -162,8 +205,11 @@ constexpr basic_engine_limits<T> engine_limits_on(engine e, const basic_engine_l
     return given ? *given : detail::by_capacity(capacity, value_at);
   };
   if (e == engine::sglang) {
-    return {pick(stated.tokens, detail::chunk_of_sglang),
-            pick(stated.sequences, [&](double gib) { return detail::graph_batch(gib, tensor); })};
+    const bool old = r == engine_release::sglang_0_5_2;
+    return {pick(stated.tokens, old ? detail::old_chunk_of_sglang : detail::chunk_of_sglang),
+            pick(stated.sequences, [&](double gib) {
+              return old ? detail::old_graph_batch(gib, tensor) : detail::graph_batch(gib, tensor);
+            })};
   }
   if (e == engine::trtllm) {
     return {stated.tokens.value_or(T(8192.0)), stated.sequences.value_or(T(2048.0))};
@@ -245,18 +291,27 @@ constexpr bytes<T> engine_runtime(const basic_engine_memory<T>& m, int ranks) {
 /// runtime.
 /// vLLM: 0.92 of the device, 0.9 before 0.21. TensorRT-LLM: 0.9 of the memory left free by
 /// `reserved`, as a share of the capacity. SGLang: 1 - (512 + 1.5 max(tokens, 2048) + 2 sequences +
-/// 128 ranks) MiB / capacity, at least 10 GiB out of more than 60.
+/// 128 ranks) MiB / capacity, at least 10 GiB out of more than 60; before October 2025 a reserve by
+/// the memory alone.
 /// Sources: vLLM, CacheConfig; TensorRT-LLM, KvCacheConfig.free_gpu_memory_fraction and
 /// _torch/pyexecutor/_util.py, _cal_max_memory; SGLang as above.
-/// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one.
+/// Test: 0.815 of an L4's 23,034 MiB over four ranks, 0.836 of 80 GiB on one; 0.875 of 80 GiB on
+/// one before October 2025.
 template <Scalar T>
 constexpr T engine_utilization(engine e, const basic_engine_memory<T>& m,
                                const basic_engine_limits<T>& limits, const bytes<T>& capacity,
-                               const bytes<T>& reserved, int ranks) {
+                               const bytes<T>& reserved, int ranks,
+                               engine_release r = engine_release::latest) {
   if (e == engine::trtllm) {
     return scalar_min(T(1.0), T(m.utilization + (1.0 - m.utilization) * T(reserved / capacity)));
   }
   if (e != engine::sglang) return m.utilization;
+  if (r == engine_release::sglang_0_5_2) {
+    const T reserve = detail::by_capacity(
+        capacity, [&](double gib) { return detail::old_reserve_of_sglang(gib, ranks); });
+    return named("utilization",
+                 scalar_max(T(0.0), T(m.utilization - T(reserve * lift<T>(MiB) / capacity))));
+  }
   const T runtime_mib = 512.0 + 1.5 * scalar_max(*limits.tokens, T(2048.0)) +
                         2.0 * *limits.sequences + 128.0 * static_cast<double>(ranks);
   const T least =

@@ -174,10 +174,10 @@ constexpr basic_memory_budget<T> budget_with_weights(const basic_deployment<T>& 
           : profiled_activations(d.serving_engine, memory, limits, step_dimensions_of(d));
   bytes<T> runtime = d.runtime_bytes ? *d.runtime_bytes : engine_runtime(memory, ranks);
   if (!d.runtime_bytes && d.cuda_graphs) runtime += graph_bytes(memory, limits);
-  const T utilization = d.utilization
-                            ? *d.utilization
-                            : engine_utilization(d.serving_engine, memory, limits, capacity,
-                                                 bytes<T>(weights + activations + runtime), ranks);
+  const bytes<T> reserved = weights + activations + runtime;
+  const T utilization = d.utilization ? *d.utilization
+                                      : engine_utilization(d.serving_engine, memory, limits,
+                                                           capacity, reserved, ranks, d.release);
   return {capacity, utilization, weights, activations, runtime};
 }
 template <Scalar T>

@@ -148,6 +148,30 @@ inline constexpr accelerator mi355x = [] {
   return a;
 }();
 
+/// MI350P: half of an MI350X on a PCIe card, at the same clock.
+inline constexpr accelerator mi350p = [] {
+  accelerator a = mi350x;
+  a.name = "mi350p";
+  a.sms = {128.0, sources::mi350p_news};
+  for (fact<flop_rate<>>* peak :
+       {&a.matrix.peak.fp64, &a.matrix.peak.fp32, &a.matrix.peak.bf16, &a.matrix.peak.fp16,
+        &a.matrix.peak.fp8, &a.matrix.peak.int8, &a.matrix.peak.fp4, &a.vector.peak.fp64,
+        &a.vector.peak.fp32, &a.vector.peak.fp16}) {
+    *peak = {0.5 * peak->quantity(), sources::mi350p_half};
+  }
+  a.registers.capacity = {128.0 * 512.0 * KiB, sources::rocm_table};
+  a.shared = {.capacity = {128.0 * 160.0 * KiB, sources::rocm_table},
+              .bandwidth = {per_clock(128, 256, 2.2 * GHz), sources::cdna4_lds}};
+  a.l2 = {.capacity = {4.0 * 4.0 * MiB, sources::rocm_table},
+          .bandwidth = {per_clock(4 * 16, 128, 2.2 * GHz), sources::cdna4_l2}};
+  a.dram = {.capacity = {144.0 * GiB, sources::amd_gib},
+            .bandwidth = {4.0 * TB_per_s, sources::mi350p_news}};
+  a.fabric = pcie_peers(32.0 * GHz, sources::no_fabric);
+  a.l2_partitions = {4.0, sources::mi350p_half};
+  a.tdp = {600.0 * watt, sources::mi350p_news};
+  return a;
+}();
+
 /// MI250X: one of its two dies (GCDs), which programs see as a device. Its links are half of the
 /// module's seven of 50 GB/s; what they join is assumed to be a switch of the eight dies of a node.
 inline constexpr accelerator mi250x = [] {
@@ -274,6 +298,7 @@ inline constexpr std::array amd_accelerators{
     accelerator_entry{mi300x, "AMD Instinct MI300X"},
     accelerator_entry{mi308x, "AMD Instinct MI308X"},
     accelerator_entry{mi325x, "AMD Instinct MI325X"},
+    accelerator_entry{mi350p, "AMD Instinct MI350P"},
     accelerator_entry{mi350x, "AMD Instinct MI350X"},
     accelerator_entry{mi355x, "AMD Instinct MI355X"},
     accelerator_entry{mi455x, "AMD Instinct MI455X (announced)"},

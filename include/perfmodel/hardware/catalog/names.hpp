@@ -38,6 +38,7 @@ inline constexpr product_name product_names[] = {
     {"gh200", "", 96, "gh200_96gb"},
     {"gh200", "", 480, "gh200_96gb"},  // the driver names it by the memory of its CPU
     {"gh200", "", 120, "gh200_96gb"}, {"gh200", "", 144, "gh200_144gb"},
+    {"b100", "sxm", 192, "b100_sxm"},
     {"b200", "sxm", 180, "b200_sxm"}, {"b200", "sxm", 192, "b200_sxm"},
     {"b300", "sxm", 288, "b300_sxm"}, {"b300", "sxm", 270, "b300_sxm"},
     {"gb200", "nvl72", 186, "gb200"}, {"gb200", "nvl72", 192, "gb200"},
@@ -79,6 +80,7 @@ inline constexpr product_name product_names[] = {
     {"ai100ultra", "", 128, "cloud_ai_100_ultra"},
     {"maia200", "", 216, "maia_200"},
     {"mi325x", "", 256, "mi325x"},
+    {"mi350p", "pcie", 144, "mi350p"},
     {"mi350x", "", 288, "mi350x"},
     {"mi355x", "", 288, "mi355x"},
     {"tpuv5e", "", 16, "tpu_v5e"}, {"v5e", "", 16, "tpu_v5e"}, {"tpuv5lite", "", 16, "tpu_v5e"},
@@ -125,7 +127,7 @@ inline constexpr std::array absent_products{
     absent_product{"rtxa5000", "rtx_a6000"}, absent_product{"a5000", "rtx_a6000"},
     absent_product{"l40", "l40s"},           absent_product{"rtx6000", "rtx_6000_ada"},
     absent_product{"l2", "l4"},              absent_product{"mi250", "mi250x"},
-    absent_product{"b100", "b200_sxm"},      absent_product{"mi300a", "mi300x"},
+    absent_product{"mi300a", "mi300x"},
     absent_product{"inferentia2", "trainium2"}, absent_product{"inf2", "trainium2"},
     absent_product{"m1ultra", "m2_ultra"},   absent_product{"m3max", "m4_max"},
 };

@@ -46,6 +46,36 @@ inline constexpr accelerator b200_sxm{
     .price = {6.03 * usd_per_hour, sources::spheron_prices},
 };
 
+/// B100: B200's die and memory at 700 W, for boards of H100. Hardly sold.
+inline constexpr accelerator b100_sxm = [] {
+  accelerator a = b200_sxm;
+  a.name = "b100_sxm";
+  const frequency<> boost = 1.6 * GHz;
+  a.sms = {148.0, sources::b100_compare};
+  a.matrix.peak = {.fp64 = {27.36 * TFLOP_per_s, sources::b100_compare},
+                   .tf32 = {875.4 * TFLOP_per_s, sources::b100_compare},
+                   .bf16 = {1750.0 * TFLOP_per_s, sources::b100_compare},
+                   .fp16 = {1750.0 * TFLOP_per_s, sources::b100_compare},
+                   .fp8 = {3500.0 * TFLOP_per_s, sources::b100_compare},
+                   .int8 = {3500.0 * TFLOP_per_s, sources::b100_compare},
+                   .fp4 = {7000.0 * TFLOP_per_s, sources::b100_compare}};
+  a.matrix.clock = {clock_of(1750.0 * TFLOP_per_s, 148, 8192), sources::tensor_clock};
+  a.vector.peak = {.fp64 = {30.31 * TFLOP_per_s, sources::b100_compare},
+                   .fp32 = {60.62 * TFLOP_per_s, sources::b100_compare},
+                   .bf16 = {121.2 * TFLOP_per_s, sources::b100_compare},
+                   .fp16 = {121.2 * TFLOP_per_s, sources::b100_compare}};
+  a.vector.clock = {boost, sources::b100_compare};
+  a.registers.bandwidth = {operand_reads(148, 128, boost), sources::operands};
+  a.shared.bandwidth = {per_clock(148, 128, boost), sources::shared_banks};
+  a.shared.latency = {};
+  a.l2.bandwidth = {};
+  a.l2.latency = {};
+  a.dram.bandwidth = {7.7 * TB_per_s, sources::b100_compare};
+  a.tdp = {700.0 * watt, sources::b100_compare};
+  a.price = {};
+  return a;
+}();
+
 /// B300 of an HGX board: 7680 of the 8192 bits of its memory bus. INT8 and FP64 are cut to make
 /// room for FP4. It speaks PCIe 6; the processors of HGX and DGX B300 speak PCIe 5.
 inline constexpr accelerator b300_sxm = [] {
@@ -144,6 +174,7 @@ inline constexpr accelerator gb300 = [] {
 }();
 
 inline constexpr std::array blackwell_accelerators{
+    accelerator_entry{b100_sxm, "NVIDIA B100 (HGX)"},
     accelerator_entry{b200_sxm, "NVIDIA B200 (HGX)"},
     accelerator_entry{b300_sxm, "NVIDIA B300 (HGX)"},
     accelerator_entry{gb200, "NVIDIA GB200 NVL72, one GPU"},

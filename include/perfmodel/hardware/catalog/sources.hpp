@@ -75,6 +75,8 @@ inline constexpr source mi300x_links{basis::derived, "7 links x half of 128 GB/s
 inline constexpr source mi325x_page{basis::vendor, "AMD, https://www.amd.com/en/products/accelerators/instinct/mi300/mi325x.html"};
 inline constexpr source mi350x_brochure{basis::copied, "AMD MI350X brochure LE-92701 (https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/product-briefs/amd-instinct-mi350x-gpu-brochure.pdf), digested in a public repository"};
 inline constexpr source mi355x_brochure{basis::copied, "AMD MI355X brochure (https://www.amd.com/content/dam/amd/en/documents/instinct-tech-docs/product-briefs/amd-instinct-mi355x-gpu-brochure.pdf), digested in a public repository"};
+inline constexpr source mi350p_news{basis::copied, "ServeTheHome on MI350P: 128 compute units at 2200 MHz, 144 GB, 4 TB/s, 600 W, PCIe 5 x16, https://www.servethehome.com/?p=99664"};
+inline constexpr source mi350p_half{basis::derived, "half of MI350X, with half of its compute units at its clock; ServeTheHome: 2.3 PFLOP/s in MXFP8"};
 inline constexpr source mi350_links{basis::derived, "7 links x half of 153.6 GB/s, one to each peer: AMD's MI350 brochures"};
 inline constexpr source cdna4_paper{basis::copied, "AMD CDNA 4 white paper, table 1, digested in a public repository"};
 inline constexpr source cdna4_lds{basis::derived, "compute units x 256 B per clock x clock: AMD CDNA 4 white paper, p. 9"};

@@ -15,7 +15,8 @@ namespace perfmodel::inline v0_3 {
 /// TensorRT-LLM's dequantised experts are Marlin's, without the overlap that vLLM's services show.
 /// Errors: inconsistent for a kind of machine without measurements: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
-constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none) {
+constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none,
+                                    engine_release r = engine_release::latest) {
   catalog::require_calibrated_kind(a);
   const machine_profile machine = catalog::machine_profile_of(a);
   const attention_profile attention = catalog::attention_profile_of(a);
@@ -23,8 +24,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   const collective_profile links = catalog::collective_profile_of(a);
   const collective_profile network =
       catalog::collective_profile_of(interconnect{.kind = link_kind::infiniband});
-  const engine_all_reduce_kernels& kernels =
-      e == engine::sglang || e == engine::trtllm ? catalog::flag_kernels : catalog::barrier_kernels;
+  const engine_all_reduce_kernels& kernels = catalog::all_reduce_kernels_of(e, r);
   calibrated c;
   c.machine = machine.value;
   c.engine = catalog::engine_profile_of(e);
@@ -78,14 +78,15 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   return c;
 }
 
-/// Calibrated policy of a deployment: calibrated_for(d.device, d.serving_engine).
+/// Calibrated policy of a deployment: calibrated_for(d.device, d.serving_engine, d.release).
 template <class Deployment>
   requires requires(const Deployment& d) {
     { d.device } -> std::convertible_to<const accelerator&>;
     { d.serving_engine } -> std::convertible_to<engine>;
+    { d.release } -> std::convertible_to<engine_release>;
   }
 constexpr calibrated calibrated_for(const Deployment& d) {
-  return calibrated_for(d.device, d.serving_engine);
+  return calibrated_for(d.device, d.serving_engine, d.release);
 }
 
 }  // namespace perfmodel::inline v0_3

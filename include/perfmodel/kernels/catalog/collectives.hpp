@@ -38,8 +38,8 @@ inline constexpr collective_protocols nvlink_protocols{.ll_share = 0.0337,
                                                        .in_network_wait = 4.22};
 /// Over PCIe there is no LL128 (NCCL, src/graph/tuning.cc), and half of LL's bytes are flags, which
 /// fill the slow link (NCCL on 4 RTX PRO 6000, 64 to 512 KiB: 10 GB/s of 20; gardenlinux issue
-/// 4556). Servers have four cards below a socket: ranks on two sockets take 1.6 times as long for a
-/// hop and for a byte.
+/// 4556). Servers have four cards below a socket. On hosts of generation 4 and older ranks on two
+/// sockets take 1.85 times as long for a hop and for a byte (see crosses_sockets_freely).
 /// Assumed: a copy on the card takes its time on H100 (2.74 x 0.767 x 450 GB/s, 50 times NCCL's
 /// rate); a hop in Simple is a hop; the rest is as on NVLink.
 inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
@@ -47,13 +47,21 @@ inline constexpr collective_protocols pcie_protocols{.ll_share = 0.5,
                                                      .simple_hop = 1.0,
                                                      .copy_rate = 50.0,
                                                      .in_network_wait = 4.22,
-                                                     .cross_socket_factor = 1.56,
+                                                     .cross_socket_factor = 1.85,
                                                      .ranks_per_socket = 4};
 
 /// vLLM's all-reduce kernels, and SGLang's up to 0.5.10: a barrier of all ranks before and after.
 inline constexpr engine_all_reduce_kernels barrier_kernels{};
 /// TensorRT-LLM's all-reduce kernels, and SGLang's from 0.5.14 on: flags travel with the data.
 inline constexpr engine_all_reduce_kernels flag_kernels{.name = "flags", .floor_share = 0.688};
+
+/// All-reduce kernels of an engine's release; those of `none` are vLLM's.
+/// Test: SGLang 0.5.10 has vLLM's, a later one TensorRT-LLM's.
+constexpr const engine_all_reduce_kernels& all_reduce_kernels_of(
+    engine e, engine_release r = engine_release::latest) {
+  const bool older = r == engine_release::sglang_0_5_2 || r == engine_release::sglang_0_5_10;
+  return e == engine::trtllm || (e == engine::sglang && !older) ? flag_kernels : barrier_kernels;
+}
 
 /// Parameters of a row in us and shares, in the order of collective_parameters; an in_network_share
 /// of 0 is an unknown one.
@@ -103,9 +111,9 @@ inline constexpr kind_log_sigmas generation_transfer_log_sigmas{0.18, 0.27};
 /// Share of a PCIe link that NCCL carries: the smooth minimum of a copy's rate, 0.85 of the link
 /// (assumed), and of what NCCL's channels carry,
 ///     rate = (copy^-4 + channels^-4)^(-1/4).
-/// It fits the public tables as a sharp minimum does (root mean square 0.328, 0.330), and over a
-/// faster link every transfer is faster.
-/// Test: 19.4 GB/s on generation 4, 20.6 on 5 (the tables have 17 to 22); rises with the link.
+/// It fits the public tables as a sharp minimum does, and over a faster link every transfer is
+/// faster.
+/// Test: 19.5 GB/s on generation 4, 21.0 on 5 (the tables have 17 to 22); rises with the link.
 template <Scalar T>
 constexpr T pcie_link_share(const bandwidth<T>& channels, const bandwidth<T>& link) {
   using math::sqrt;
@@ -113,13 +121,21 @@ constexpr T pcie_link_share(const bandwidth<T>& channels, const bandwidth<T>& li
   return 0.85 / sqrt(sqrt(1.0 + x * x * x * x));
 }
 
+/// True if a host's sockets exchange more than NCCL's channels carry. A copy between cards of two
+/// sockets reaches 39 to 51 GB/s on hosts of PCIe 5 (rtx6kpro), and NCCL on eight of their cards as
+/// much as on four: 22.2 GB/s, not below 12.5 as on hosts of generation 4 (SimuMax).
+template <Scalar T>
+constexpr bool crosses_sockets_freely(const bandwidth<T>& link) {
+  return lower(link.value()) > 50e9;
+}
+
 /// Profile of a fabric without measurements, from its link alone.
 ///
 ///     NVLink and similar links: Hopper's times and shares, or NVLink 5's above 450 GB/s one way.
 ///     log_sigma: as between generations.
-///     PCIe: a hop of 1.64 us; pcie_link_share of the link; an all-reduce kernel of two ranks waits
+///     PCIe: a hop of 1.57 us; pcie_link_share of the link; an all-reduce kernel of two ranks waits
 ///     one hop longer than on NVLink and reaches 0.6 of the link (rtx6kpro: 0.55; sglang-V100 pull
-///     request 2: 0.62). log_sigma: 0.35, above the 0.27 of held-out tables, since servers differ.
+///     request 2: 0.62). log_sigma: 0.35, above the 0.26 of held-out tables, since servers differ.
 ///     Infinity Fabric: Hopper's times, without in-network reduction; 48 of the 64 GB/s of a link
 ///     (AMD), 47.7 and 312.9 GB/s busbw measured on 2 and 8 MI300X; log_sigma assumed.
 ///     Networks: hop 10 us, the rest as on NVLink, log_sigma assumed.
@@ -144,14 +160,15 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
     p.from = &sources::infinity_fabric_assumed;
     p.log_sigma = 0.6;
   } else if (pcie) {
-    p.value.hop = 1.64 * us;
-    p.standard_error.hop = 0.12 * us;
-    p.value.link_share = pcie_link_share(20.8 * GB_per_s, l.bandwidth.quantity());
-    p.standard_error.link_share = 0.033 * p.value.link_share;
+    p.value.hop = 1.568 * us;
+    p.standard_error.hop = 0.094 * us;
+    p.value.link_share = pcie_link_share(21.12 * GB_per_s, l.bandwidth.quantity());
+    p.standard_error.link_share = 0.030 * p.value.link_share;
     p.value.in_network_share = {};
     p.value.engine_all_reduce_floor = p.value.engine_all_reduce_floor + p.value.hop;
     p.value.engine_all_reduce_share = 0.6;
     p.protocols = pcie_protocols;
+    if (crosses_sockets_freely(l.bandwidth.quantity())) p.protocols.cross_socket_factor = 1.0;
     p.from = &sources::pcie_public;
     p.log_sigma = 0.35;
   } else if (network) {

@@ -104,6 +104,8 @@ inline constexpr model_entry models[] = {
     {&exaone_4_32b, "exaone_4_32b", "shapes: copy of LGAI-EXAONE/EXAONE-4.0-32B config.json; parameters: tensors of the checkpoint", 32003216384, basis::vendor},
     {&hunyuan_a13b, "hunyuan_a13b", "shapes: fields of tencent/Hunyuan-A13B-Instruct config.json; parameters: Hugging Face, safetensors total (card: 80e9, 13e9 active)", 80393183232, basis::vendor},
     {&mimo_v2_5_pro, "mimo_v2_5_pro", "shapes: copy of XiaomiMiMo/MiMo-V2.5-Pro config.json; parameters: card, 1.02e12 and 42e9 active", 1021.2e9, basis::vendor},
+    {&step_3_7_flash, "step_3_7_flash", "shapes: stepfun-ai/Step-3.7-Flash-FP8 config.json as kept in ai-dynamo/aiconfigurator 095f58a5; parameters: vllm-project/recipes, 198e9 with its tower of 2e9, and 11e9 active", 196e9, basis::vendor},
+    {&longcat_flash, "longcat_flash", "shapes: meituan-longcat/LongCat-Flash-Chat config.json; parameters: arXiv 2509.01322, 560e9 and 27e9 active on average", 560e9, basis::vendor},
     {&granite_4_h_small, "granite_4_h_small", "shapes: fields of ibm-granite/granite-4.0-h-small config.json; parameters: Hugging Face, safetensors total (card: 32e9, 9e9 active)", 32207337984, basis::vendor},
 };
 // clang-format on

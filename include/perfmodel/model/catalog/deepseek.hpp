@@ -96,6 +96,26 @@ inline constexpr transformer deepseek_v4_flash{
     .stored = {fp8_blocks, mxfp4, number_format::bf16},
 };
 
+// Meituan's LongCat-Flash: each of 28 layers has two attentions and two dense networks, the first
+// with experts. A token takes 12 of 512 experts and 256 empty ones, 8 experts on average.
+
+inline constexpr latent_attention_shape longcat_flash_attention{.query_heads = 64,
+                                                                .head_dim = 192,
+                                                                .value_dim = 128,
+                                                                .kv_rank = 512,
+                                                                .rope_dim = 64,
+                                                                .query_rank = 1536};
+inline constexpr expert_shape longcat_flash_experts{
+    .experts = 512, .top_k = 8, .intermediate = 2048, .shared_intermediate = 12288};
+inline constexpr transformer longcat_flash{
+    .name = "longcat_flash",
+    .hidden = 6144,
+    .vocabulary = 131072,
+    .layers = {{28, longcat_flash_attention, longcat_flash_experts},
+               {28, longcat_flash_attention, dense_shape{12288}}},
+    .max_context = 131072,
+};
+
 inline constexpr transformer deepseek_v3_1 =
     deepseek_v3_with("deepseek_v3_1", deepseek_v3_attention);
 

@@ -75,6 +75,30 @@ inline constexpr transformer minimax_m2_7 = [] {
   return m;
 }();
 
+// StepFun's Step-3.7-Flash: one layer in four attends to all tokens, the others to 512.
+
+inline constexpr attention_shape step_3_7_attention{
+    .query_heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = true};
+inline constexpr attention_shape step_3_7_window{
+    .query_heads = 64, .kv_heads = 8, .head_dim = 128, .window = 512, .qk_norm = true};
+inline constexpr expert_shape step_3_7_experts{.experts = 288,
+                                               .top_k = 8,
+                                               .intermediate = 1280,
+                                               .shared_intermediate = 1280,
+                                               .router_bias = true};
+inline constexpr transformer step_3_7_flash{
+    .name = "step_3_7_flash",
+    .hidden = 4096,
+    .vocabulary = 128896,
+    .layers = {{1, step_3_7_attention, dense_shape{11264}},
+               {2, step_3_7_window, dense_shape{11264}},
+               {11, step_3_7_attention, step_3_7_experts},
+               {31, step_3_7_window, step_3_7_experts}},
+    .max_context = 65536,
+    .mtp = layer_shape{3, step_3_7_attention, step_3_7_experts},
+    .stored = {fp8_blocks, number_format::bf16},
+};
+
 /// Its output projection stays in bf16.
 inline constexpr transformer mimo_v2_5_pro = [] {
   const attention_shape full{.query_heads = 128, .kv_heads = 8, .head_dim = 192, .value_dim = 128};
