@@ -1,5 +1,6 @@
 // Replicas on several nodes: their collectives use the fabric and the network at once.
 #include <catch2/catch_test_macros.hpp>
+#include <perfmodel/explain/predict.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/hardware/catalog/entry.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
@@ -70,6 +71,24 @@ TEST_CASE("nodes: a replica on two nodes is feasible with a network, and slower 
   two.network.reset();
   CHECK(std::string(pm::step_bound(two, decode).feasible.reason) ==
         "the parallel group has more ranks than the fabric joins");
+}
+
+TEST_CASE("nodes: a prediction over two nodes is as uncertain as the network between them") {
+  const auto policy = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const auto two = llama_on_nodes({.tensor = 16});
+  auto wide = two;  // one node of 16
+  wide.device.fabric.ranks = 16;
+  const auto names = [](const auto& p, pm::profile_part part) {
+    for (const pm::profile_note& n : p.stands_on)
+      if (n.part == part) return true;
+    return false;
+  };
+  const auto outside = pm::predict(two, decode, policy), inside = pm::predict(wide, decode, policy);
+  CHECK(names(outside, pm::profile_part::network));
+  CHECK_FALSE(names(outside, pm::profile_part::links));
+  CHECK(names(inside, pm::profile_part::links));
+  CHECK_FALSE(names(inside, pm::profile_part::network));
+  CHECK(outside.high / outside.low > inside.high / inside.low);
 }
 
 TEST_CASE("nodes: experts over two nodes, and what does not fill nodes") {

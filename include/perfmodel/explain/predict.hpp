@@ -47,7 +47,8 @@ constexpr collective_kind prefill_all_reduce_kind_of(const basic_deployment<T>& 
 namespace detail {
 
 /// Time of an engine step by the profile behind it. Element-wise kernels (norms, embeddings) have
-/// the DRAM share of the machine, which is in the GEMM profile.
+/// the DRAM share of the machine, which is in the GEMM profile; the communication of stages over
+/// several nodes has the network's.
 template <Scalar T>
 constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<T>& d,
                                                          const basic_estimate<T>& e,
@@ -55,11 +56,13 @@ constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<
                                                          bool is_prefill = false) {
   basic_time_by_profile<T> by;
   by.kind_of_all_reduces = kind_of_all_reduces;
+  const bool over_nodes = d.network && d.layout.stage_ranks() > d.device.fabric.reach();
+  duration<T>& communication = over_nodes ? by.network : by.links;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
     duration<T>& time = name == name_of(operator_class::attention) ? by.attention
                         : name == name_of(operator_class::experts) ? by.experts
-                        : name == "communication"                  ? by.links
+                        : name == "communication"                  ? communication
                         : name == "launches"                       ? by.launches
                                                                    : by.gemms;
     time += t.time;
