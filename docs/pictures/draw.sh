@@ -31,31 +31,6 @@ littles_law() {
 
 warp() { :; }
 
-launch() {
-  for how in stream graph synchronised; do
-    for t in $(powers 0.25 32 1.25); do
-      echo '{"query":"launch","layers":80,"launches":10,"how":"'$how'","cpu_s":2.9e-6,"synchronise_s":4.9e-6,"replay_s":2.2e-6,"node_s":0.5e-6,"gap_s":1.25e-6,"kernels_s":'"$t"'e-6,"id":"'"$t"'"}' |
-        sed "s/\"kernels_s\":$t/\"kernels_s\":$(awk -v t="$t" 'BEGIN { print 800 * t }')/"
-    done | ask | jq -r '[(.id | tonumber), .time_s / 800 * 1e6] | @tsv' >"$data/$how"
-  done
-}
-
-overlap() {
-  for n in 1 2 3 4 6 8 12 16 25 32 50; do
-    echo '{"query":"training_step","forward_s":0.08314,"backward_s":0.16628,"communication_s":0.06246,"buckets":'$n',"id":"'$n'"}'
-  done | ask | jq -r '[(.id | tonumber), .time_s * 1e3] | @tsv' >"$data/law"
-}
-
-fusion() {
-  for d in 64 128 256; do
-    for s in $(powers 64 65536); do
-      echo '{"query":"attention_fusion","tokens":'$s',"head_dim":'$d',"id":"'$s'"}'
-    done | ask | jq -r '[(.id | tonumber), .ratio] | @tsv' >"$data/$d"
-  done
-  points attention | jq -r 'select(.quantity == "attention_prefill_time" and .batch == 1 and .head_dim == 128) |
-    [.variant, .tokens, .time] | @tsv' >"$data/attention"
-}
-
 cost() { :; }
 
 energy() { :; }
@@ -162,12 +137,6 @@ disaggregation() {
   done
 }
 
-plan() {
-  "$napkin" plan --model llama_3_1_70b --gpu h100_sxm,h200_sxm --gpus 16 --input_tokens 2048 --output_tokens 512 \
-    --concurrency 64 --weight_format bf16,fp8 --json | jq -r '.frontier[] |
-    [.itl_s * 1e3, .usd_per_million_tokens, .gpus, .weight_format, .accelerator, .engine] | @tsv' >"$data/frontier"
-}
-
 sensitivity() {
   for m in $(powers 8 4096 1.15); do
     for set in "" ',"set":{"dram.bandwidth":"3.3835 TB/s"}'; do
@@ -177,8 +146,8 @@ sensitivity() {
     awk 'NR % 2 { t = $2; next } { print $1, log($2 / t) / log(1.01) }' >"$data/dram"
 }
 
-all=(roofline iron_law littles_law warp launch overlap fusion cost energy queueing moe kv_cache attention calibrated_attention
-  calibrated_gemm collectives parallelism speculative speculation_in_a_service step serving disaggregation plan sensitivity)
+all=(roofline iron_law littles_law warp cost energy queueing moe kv_cache attention calibrated_attention
+  calibrated_gemm collectives parallelism speculative speculation_in_a_service step serving disaggregation sensitivity)
 for picture in "${@:-${all[@]}}"; do
   rm -rf "${data:?}"/*
   "$picture"
