@@ -25,8 +25,8 @@ struct model {
         engine_key(),
         accelerator_key().optional(),
         count("context",
-              "tokens per sequence in the capacity table; default: 8k, and the model's limit up to "
-              "128k")
+              "tokens per sequence in the capacity table; default: 8Ki, and the model's limit up to "
+              "128Ki")
             .optional()};
   }
 
