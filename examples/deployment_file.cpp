@@ -1,4 +1,4 @@
-// Does the deployment still fit? The file beside the code states it; with a larger model, a longer
+// Does the deployment still fit? A file next to this one states it; with a larger model, a longer
 // context or fewer GPUs this program does not compile, and the compiler prints both sizes.
 #include <cstdio>
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>

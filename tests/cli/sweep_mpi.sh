@@ -18,7 +18,8 @@ trap 'rm -rf "$folder"' EXIT
 root=()
 if [[ $(id -u) -eq 0 ]] && mpirun --help root 2>&1 | grep -qi 'allow-run-as-root\|Open MPI\|OpenRTE'; then root=(--allow-run-as-root); fi
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_btl_vader_single_copy_mechanism=none
-ranks() { mpirun "${root[@]}" -n "$1" "$napkin" "${@:2}" --mpi 2>"$folder/said"; }
+# A terminal that shows styles: mpirun gives each rank a pseudo-terminal.
+ranks() { TERM=xterm mpirun "${root[@]}" -n "$1" "$napkin" "${@:2}" --mpi 2>"$folder/said"; }
 if ! ranks 1 sweep ridge --format bf16 --over accelerator=h100_sxm >/dev/null; then
   echo "skipped: mpirun does not run here: $(tail -n 3 "$folder/said")"
   exit 77

@@ -1184,7 +1184,11 @@ int main(int argc, char** argv) {
   std::cin.tie(nullptr);
   try {
     std::vector<char*> arguments(argv, argv + argc);
-    napkin::has_styles() = styles_text(napkin::take_color(arguments));
+    const std::string color = napkin::take_color(arguments);
+    // mpirun gives a rank a pseudo-terminal, wherever its output goes.
+    const bool ranks = std::any_of(arguments.begin(), arguments.end(),
+                                   [](const char* a) { return a == std::string_view("--mpi"); });
+    napkin::has_styles() = styles_text(ranks && color == "auto" ? "never" : color);
     return run(static_cast<int>(arguments.size()), arguments.data());
   } catch (const perfmodel::error& e) {
     return fail(perfmodel::code_text(e.code()) + ": " + napkin::message_of(e));

@@ -24,9 +24,10 @@ struct model {
             .optional(),
         engine_key(),
         accelerator_key().optional(),
-        count("context",
-              "tokens per sequence in the capacity table; default: 8k, and the model's limit up to "
-              "128k")
+        count(
+            "context",
+            "tokens per sequence in the capacity table; default: 8Ki, and the model's limit up to "
+            "128Ki")
             .optional()};
   }
 

@@ -49,7 +49,7 @@ module() {
 # compiled <name>: is the module newer than every source?
 compiled() {
   [[ -e $work/$1.wasm && -z $(find "$root"/{include,tools/library,tools/napkin,tools/page} -type f \
-    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) -newer "$work/$1.wasm" -print -quit) ]]
+    \( -name '*.hpp' -o -name '*.cpp' -o -name '*.h' -o -name '*.inc' -o -name build.sh \) ! -name main.cpp -newer "$work/$1.wasm" -print -quit) ]]
 }
 # The page's module has steps, services by their closed form, rooflines, plans and their derivations; the npm package
 # has the whole engine in addition. One after the other: each takes up to 6 GB.
