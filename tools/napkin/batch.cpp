@@ -1,6 +1,8 @@
 #include "batch.hpp"
 
 #include <algorithm>
+#include <atomic>
+#include <deque>
 #include <exception>
 #include <istream>
 #include <memory>
@@ -84,6 +86,7 @@ class line_reader {
 struct batch_line {
   std::string text{}, answer{};
   bool too_long = false, is_error = false;
+  std::atomic<bool> is_evaluated = false;  ///< set last, so that another thread may read the answer
 };
 
 /// Lines that have been read: what is there, and at least one.
@@ -120,16 +123,40 @@ class line_block {
     batch_line& l = lines_[size_];
     if (!from.next(l.text)) return false;
     l.too_long = from.too_long();
+    l.is_evaluated = false;
     ++size_;
     return true;
   }
-  std::vector<batch_line>::const_iterator end() const {
+  std::deque<batch_line>::const_iterator end() const {
     return lines_.begin() + static_cast<std::ptrdiff_t>(size_);
   }
 
-  std::vector<batch_line> lines_{};
+  std::deque<batch_line> lines_{};
   std::size_t size_ = 0;
   std::exception_ptr failure_{};
+};
+
+/// Writes the results of a block in order, as far as they are known.
+class ordered_writer {
+ public:
+  ordered_writer(std::ostream& out, line_block& block) : out_(out), block_(block) {}
+  void write_evaluated() {
+    text_.clear();
+    for (; next_ < block_.size() && block_[next_].is_evaluated.load(std::memory_order_acquire);
+         ++next_) {
+      text_.append(block_[next_].answer) += '\n';
+      any_error_ = any_error_ || block_[next_].is_error;
+    }
+    out_ << text_;  // at once: a write for each line takes as long as a GEMM
+  }
+  bool any_error() const { return any_error_; }
+
+ private:
+  std::ostream& out_;
+  line_block& block_;
+  std::size_t next_ = 0;
+  std::string text_{};
+  bool any_error_ = false;
 };
 
 /// Evaluates lines, with what one thread remembers of earlier ones.
@@ -139,20 +166,25 @@ class line_evaluator {
       : profile_(profile), what_(what), before_(before), repeated_(profile) {}
 
   void evaluate(batch_line& l, std::size_t number) {
+    answer(l, number);
+    l.is_evaluated.store(true, std::memory_order_release);
+  }
+
+ private:
+  void answer(batch_line& l, std::size_t number) {
     const bool may_repeat = what_ == batch_of::requests && !l.too_long;
     l.is_error = false;
     if (const std::string_view known = may_repeat ? repeated_.answer(l.text) : ""; !known.empty()) {
       l.answer = known;
       return;
     }
-    const json answer = l.too_long ? error_json(too_long(), nullptr, number)
-                                   : answer_line(l.text, {profile_, what_, &before_, number});
-    l.is_error = answer.contains("error");
-    l.answer = write_json(answer);
+    const json found = l.too_long ? error_json(too_long(), nullptr, number)
+                                  : answer_line(l.text, {profile_, what_, &before_, number});
+    l.is_error = found.contains("error");
+    l.answer = write_json(found);
     if (may_repeat && !l.is_error) repeated_.remember(l.text);
   }
 
- private:
   const given_profile* profile_;
   batch_of what_;
   earlier_claims& before_;
@@ -163,7 +195,7 @@ class line_evaluator {
 
 bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile, batch_of what,
                int threads) {
-  constexpr std::size_t piece = 16;  // lines that a thread takes at a time
+  constexpr std::size_t piece = 8;  // lines that a thread takes at a time
   line_reader lines(in, out);
   line_block block;
   bool all_answered = true;
@@ -176,19 +208,22 @@ bool run_batch(std::istream& in, std::ostream& out, const given_profile* profile
     const auto evaluate = [&](unsigned thread, std::size_t i) {
       evaluators[thread]->evaluate(block[i], first + i);
     };
-    const bool is_shared = pool.threads() > 1 && what == batch_of::requests &&
-                           block.size() > piece && block.is_unordered();
-    if (is_shared) {
+    ordered_writer writer(out, block);
+    if (pool.threads() > 1 && what == batch_of::requests && block.size() > piece &&
+        block.is_unordered()) {
       pool.run((block.size() + piece - 1) / piece, [&](unsigned thread, std::size_t p) {
         for (std::size_t i = p * piece; i < block.size() && i < (p + 1) * piece; ++i)
           evaluate(thread, i);
+        if (thread == 0) writer.write_evaluated();
       });
+    } else {
+      for (std::size_t i = 0; i < block.size() && out; ++i) {
+        evaluate(0, i);
+        if (i % piece == 0) writer.write_evaluated();
+      }
     }
-    for (std::size_t i = 0; i < block.size() && out; ++i) {
-      if (!is_shared) evaluate(0, i);
-      all_answered = all_answered && !block[i].is_error;
-      out << block[i].answer << '\n';
-    }
+    writer.write_evaluated();
+    all_answered = all_answered && !writer.any_error();
   }
   out.flush();
   return all_answered;

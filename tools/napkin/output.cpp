@@ -117,9 +117,10 @@ class json_members {
 /// Writes the members of an object as text. An object with a key twice is given up.
 class text_members {
  public:
-  explicit text_members(std::string& to) : to_(to) {
+  /// `keys` is a store of keys, from its end on.
+  text_members(std::string& to, std::vector<std::string_view>& keys)
+      : to_(to), keys_(keys), first_(keys.size()) {
     to_ += '{';
-    keys_.reserve(64);
   }
   void put(std::string_view key, std::string_view value) {
     begin(key);
@@ -144,30 +145,32 @@ class text_members {
   template <class Fill>
   void put_object(std::string_view key, const Fill& fill) {
     begin(key);
-    text_members members(to_);
+    text_members members(to_, keys_);
     fill(members);
     is_whole_ = members.end() && is_whole_;
   }
   /// Ends the object. False where its text cannot be used.
   bool end() {
     to_ += '}';
+    keys_.resize(first_);
     return is_whole_;
   }
 
  private:
   void begin(std::string_view key) {
     const std::size_t bit = bit_of(key);
-    if (seen_[bit])
-      is_whole_ = is_whole_ && std::find(keys_.begin(), keys_.end(), key) == keys_.end();
+    const auto own = keys_.begin() + static_cast<std::ptrdiff_t>(first_);
+    if (seen_[bit]) is_whole_ = is_whole_ && std::find(own, keys_.end(), key) == keys_.end();
     seen_[bit] = true;
+    if (own != keys_.end()) to_ += ',';
     keys_.push_back(key);
-    if (keys_.size() > 1) to_ += ',';
     common::detail::append_text(to_, key);
     to_ += ':';
   }
 
   std::string& to_;
-  std::vector<std::string_view> keys_{};  ///< the keys outlive this writer
+  std::vector<std::string_view>& keys_;  ///< the keys outlive this writer
+  std::size_t first_;                    ///< place of its first key
   std::bitset<1024> seen_{};
   bool is_whole_ = true;
 };
@@ -267,7 +270,9 @@ json outcome_json(const outcome<>& answer, const json& request) {
 }
 
 bool append_outcome(std::string& out, const outcome<>& answer, const json& request) {
-  text_members all(out);
+  std::vector<std::string_view> keys;
+  keys.reserve(64);
+  text_members all(out, keys);
   put_outcome(all, answer, request);
   return all.end();
 }
