@@ -1,6 +1,7 @@
 // Into how many parts attention kernels cut keys and values, counted by hand.
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/kernels/attention_profile.hpp>
+#include <perfmodel/kernels/catalog/attention.hpp>
 
 namespace unit_attention_splits {
 
@@ -59,6 +60,32 @@ TEST_CASE("attention splits: prefill cuts keys into parts of 128 while places ar
   whole.partial_row_cycles.reset();
   w.batch = 2;
   CHECK(parts(w, whole) == 1);
+}
+
+TEST_CASE("attention tiles: heads of a group share the tiles of short prefills") {
+  pm::attention_prefill w{
+      .batch = 64, .tokens = 16, .query_heads = 32, .kv_heads = 4, .head_dim = 64};
+  const auto tiles = [&](const pm::attention_kernels& k) {
+    return pm::detail::tiles_of(w, k).count;
+  };
+  // 16 tokens of 8 heads are 128 rows, two tiles of 64; by heads each has a tile of its own.
+  CHECK(tiles(pm::catalog::flashinfer) == 64 * 4 * 2);
+  CHECK(tiles(pm::catalog::flash_attention_3) == 64 * 4 * 2);
+  CHECK(tiles(pm::catalog::flash_attention_2) == 64 * 32);
+  // From a whole tile per head on nothing changes.
+  w.tokens = 64;
+  CHECK(tiles(pm::catalog::flashinfer) == tiles(pm::catalog::flash_attention_2));
+  // One token runs as a decode: 40 heads on one KV head are one tile.
+  w = {.batch = 256, .tokens = 1, .query_heads = 40, .kv_heads = 1, .head_dim = 128};
+  for (const pm::attention_kernels* k :
+       {&pm::catalog::flash_attention_2, &pm::catalog::flash_attention_3, &pm::catalog::flashinfer,
+        &pm::catalog::tensorrt_llm}) {
+    INFO(k->name.c_str());
+    CHECK(tiles(*k) == 256);
+    CHECK(pm::detail::tiles_of(w, *k).rows == 64);
+  }
+  w.tokens = 2;
+  CHECK(tiles(pm::catalog::tensorrt_llm) == 256 * 40);
 }
 
 TEST_CASE("attention tiles: keys are whole tiles where these are longer than tiles of rows") {

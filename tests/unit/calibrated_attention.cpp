@@ -614,7 +614,7 @@ TEST_CASE("profiles go by machine, then by architecture with a wider interval", 
   CHECK(c::machine_profile_of(c::h20).value.dram_share == c::profile_h100_sxm.value.dram_share);
   CHECK(c::attention_profile_of(c::gb200).donor->name.view() == "b200_sxm");
   CHECK(c::attention_profile_of(c::rtx_4090).donor->name.view() == "l40s");
-  CHECK(c::attention_profile_of(c::rtx_5090).donor->name.view() == "l40s");
+  CHECK(c::attention_profile_of(c::rtx_5090).donor->name.view() == "rtx_pro_6000");
   CHECK(&c::attention_kernels_of(c::h20) == &c::flash_attention_3);
   CHECK(&c::attention_kernels_of(c::b200_sxm) == &c::tensorrt_llm);
   CHECK(&c::attention_kernels_of(c::l40s, pm::fp8) == &c::flashinfer);

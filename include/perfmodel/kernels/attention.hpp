@@ -191,7 +191,7 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a,
   const duration<T> start = latency / 2.0;
   const duration<T> mean = named("mean tile", start + tiles.mean_pairs * pair);
   const duration<T> longest =
-      named("longest tile", start + k.tile_rows * tiles.longest_columns * pair / splits);
+      named("longest tile", start + tiles.rows * tiles.longest_columns * pair / splits);
   const T waiting_share = tiles.uniform * (ceil(waves) - waves) +
                           (1.0 - tiles.uniform) * k.tail * scalar_min(T(1.0), waves);
   const duration<T> tail = waiting_share * longest;

@@ -28,6 +28,7 @@ struct basic_attention_kernels {
   bool overlaps_memory = false;       ///< one thread block computes while another loads and stores
   bool overlaps_exponential = false;  ///< exponentials overlap with the matrix units
   bool reorders_heads = false;  ///< an extra kernel reorders the heads of a group into one tile
+  bool packs_heads = false;     ///< the query rows of a group of heads share prefill tiles
   T kernel_cycles{};  ///< SM cycles of each extra kernel: combination of splits, order of heads
   T split_cycles{};   ///< SM cycles to combine each split after the first
   /// SM cycles to write and combine one query row of one split; absent: prefill is not split
@@ -52,6 +53,7 @@ struct basic_attention_kernels {
     f("overlaps_memory", s.overlaps_memory...);
     f("overlaps_exponential", s.overlaps_exponential...);
     f("reorders_heads", s.reorders_heads...);
+    f("packs_heads", s.packs_heads...);
     f(field::not_negative("kernel_cycles"), s.kernel_cycles...);
     f(field::not_negative("split_cycles"), s.split_cycles...);
     f(field::positive("partial_row_cycles"), s.partial_row_cycles...);
@@ -136,10 +138,17 @@ constexpr T blocks_per_sm_of(const basic_accelerator<T>& a, const basic_attentio
   return scalar_max(T(1.0), scalar_min(k.blocks_per_sm, blocks_in_memory));
 }
 
-/// Tiles of one prefill layer; each has rows of one head. With a causal mask the last rows have the
-/// most keys.
+/// Tiles of one prefill layer. Each has rows of one head. The heads of a group share tiles in
+/// kernels that pack heads, up to one tile of tokens, and in all with one token, which engines run
+/// as a decode.
+/// With a causal mask the last rows have the most keys.
+/// Sources: FlashAttention-3, heuristics.h, should_pack_gqa (always with a variable length, as
+/// engines call it); FlashInfer, FA2DetermineCtaTileQ of the packed length; FlashAttention-2,
+/// seqlenq_ngroups_swapped.
+/// Test: 256 prefills of one token with 40 query heads on one KV head are 256 tiles.
 template <Scalar T>
 struct prefill_tiles {
+  T rows{};             ///< query rows of a tile
   T count{};            ///< number of tiles, all sequences and heads
   T mean_pairs{};       ///< query-key pairs of the mean tile
   T longest_columns{};  ///< keys of the last row of tiles, which has the most
@@ -150,14 +159,20 @@ template <Scalar T>
 constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
                                     const basic_attention_kernels<T>& k) {
   using math::ceil;
-  const T& rows = k.tile_rows;
+  const T single = 1.0 - indicator(T(w.tokens - 1.0));  // 1 for one token, else 0
+  const T least_rows = scalar_min(k.tile_rows, T(decode_tile_rows));
+  const T rows = k.tile_rows - single * (k.tile_rows - least_rows);
   const T step = scalar_max(rows, k.tile_keys);  // keys from one row of tiles to the next
   const T row_blocks = ceil(T(w.tokens / rows));
-  const T count = named("tiles", T(w.batch * w.query_heads * row_blocks));
+  const T packed = w.kv_heads * ceil(T(w.tokens * (w.query_heads / w.kv_heads) / rows));
+  const T by_head = w.query_heads * row_blocks;
+  const T packs = k.packs_heads ? T(1.0 - indicator(T(row_blocks - 1.0))) : single;
+  const T of_sequence = by_head - packs * (by_head - packed);
+  const T count = named("tiles", T(w.batch * of_sequence));
   const T padded = row_blocks * rows;
   T columns = padded + w.past;
   if (upper(k.tile_keys) > upper(rows)) columns = ceil(T(columns / step)) * step;
-  if (!w.causal) return {count, rows * columns, columns, T(1.0)};
+  if (!w.causal) return {rows, count, rows * columns, columns, T(1.0)};
   const T mean_past = w.past + (step - 1.0) / 2.0;
   T pairs = causal_pairs(padded, mean_past);  // pairs of one head
   if (w.window) {
@@ -166,7 +181,8 @@ constexpr prefill_tiles<T> tiles_of(const basic_attention_prefill<T>& w,
     pairs = scalar_min(causal_pairs(padded, mean_past, seen), T(padded * seen));
   }
   const T uniform = 1.0 - indicator(T(row_blocks - 1.0));
-  return {count, uniform * rows * columns + (1.0 - uniform) * pairs / row_blocks, columns, uniform};
+  return {rows, count, uniform * rows * columns + (1.0 - uniform) * pairs / row_blocks, columns,
+          uniform};
 }
 
 /// Number of parts into which a prefill kernel splits the keys if its tiles do not fill the SMs; a

@@ -28,7 +28,7 @@ inline constexpr attention_kernels flash_attention_2{
 /// Its tile scheduler starts the longest tiles of causal attention first, which shortens the tail.
 inline constexpr attention_kernels flash_attention_3{
     .name = "flash_attention_3", .max_splits = 32.0, .blocks_per_sm = 1.0, .tile_rows = 64.0, .tail = 0.25,
-    .kernel_cycles = 2000.0, .split_cycles = 165.0, .sequence_cost = 0.02 * us, .scheduled_sequences = 992.0,
+    .packs_heads = true, .kernel_cycles = 2000.0, .split_cycles = 165.0, .sequence_cost = 0.02 * us, .scheduled_sequences = 992.0,
     .low_precision_kv_time = 2.1 * us, .low_precision_element_cycles = 0.25};
 /// FlashInfer's own kernels, here with an 8-bit cache. Splits as in FlashAttention-2. A decode tile
 /// has 16 rows (FA2DetermineCtaTileQ in utils.cuh); with dequantised keys it takes as long as 32.
@@ -37,7 +37,7 @@ inline constexpr attention_kernels flash_attention_3{
 /// convert weights.
 inline constexpr attention_kernels flashinfer{
     .name = "flashinfer", .max_splits = 128.0, .blocks_per_sm = 2.0, .block_memory = 64.0 * KiB,
-    .decode_rows = 32.0, .tile_rows = 64.0, .overlaps_memory = true, .kernel_cycles = 4000.0,
+    .decode_rows = 32.0, .tile_rows = 64.0, .overlaps_memory = true, .packs_heads = true, .kernel_cycles = 4000.0,
     .partial_row_cycles = 350.0, .low_precision_kv_time = 2.5 * us, .low_precision_kv_matrix = 0.81,
     .dequantisation_cycles = dequantisation_cycles_per_weight};
 /// TensorRT-LLM's kernels for Blackwell, called through FlashInfer: two tiles of 128 query rows in

@@ -28,13 +28,12 @@ inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, 
 // clang-format on
 
 // Printed by tools/fit/fit_workstation.cpp: FlashAttention-2, and FlashInfer with an fp8 cache, by
-// vLLM 0.24. Mean errors of 1,016 rows 13 to 25 % (median 11 %), largest for prefills of fewer than
-// 64 tokens and head sizes other than 128; 25 % by L40S's profile.
+// vLLM 0.24. Mean errors of 1,016 rows 12 to 17 %, largest for head sizes other than 128.
 // clang-format off
 inline constexpr attention_profile attention_rtx_pro_6000 = fitted_to(rtx_pro_6000, sources::workstation_attention, 0.18,
     //             floor    tile_latency  element_rate  matrix    L2
-    attention_row({5.163,   2.547,        17.34,        0.6819,   3.610}),
-    attention_row({0.122,   0.103,        1.05,         0.00699,  0.21}));
+    attention_row({4.838,   3.047,        20.33,        0.6780,   3.613}),
+    attention_row({0.118,   0.106,        1.36,         0.00656,  0.18}));
 // clang-format on
 
 /// Prefill chunk with decodes on RTX PRO 6000, printed by the same program. Standard errors: 0.08

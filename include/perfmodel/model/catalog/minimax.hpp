@@ -92,10 +92,10 @@ inline constexpr transformer step_3_7_flash{
     .vocabulary = 128896,
     .layers = {{1, step_3_7_attention, dense_shape{11264}},
                {2, step_3_7_window, dense_shape{11264}},
-               {11, step_3_7_attention, step_3_7_experts},
-               {31, step_3_7_window, step_3_7_experts}},
+               {31, step_3_7_window, step_3_7_experts},
+               {11, step_3_7_attention, step_3_7_experts}},
     .max_context = 65536,
-    .mtp = layer_shape{3, step_3_7_attention, step_3_7_experts},
+    .mtp = layer_shape{3, step_3_7_window, step_3_7_experts},
     .stored = {fp8_blocks, number_format::bf16},
 };
 
