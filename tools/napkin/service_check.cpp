@@ -317,7 +317,7 @@ bool wants_simulation(const request& r, const outcome<>& closed_form) {
          r.number("output_tokens") < closed_form_outputs;
 }
 
-/// Rates of an open loop that keeps up: the offered rate, of which the sample's arrivals are a draw,
+/// Rates of an open loop that keeps up: the offered rate, which the arrivals of a sample only draw,
 /// and the simulated share of it within the limits.
 void state_offered_rates(outcome<>& answer, const service_check& c) {
   const auto figure = [&](std::string_view key) {

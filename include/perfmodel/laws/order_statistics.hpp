@@ -114,8 +114,8 @@ constexpr auto fan_out_percentile(const Share& share, const N& n) {
 template <Number Quantile, Number Slow>
 constexpr auto hedged_share(const Quantile& after, const Slow& slow) {
   using T = promoted<Quantile, Slow>;
-  return named("slow requests", T((1.0 - detail::fraction("after", T(after))) *
-                                  detail::fraction("slow", T(slow))));
+  return named("slow requests",
+               T((1.0 - detail::fraction("after", T(after))) * detail::fraction("slow", T(slow))));
 }
 
 }  // namespace perfmodel::inline v0_3

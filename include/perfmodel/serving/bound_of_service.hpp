@@ -104,7 +104,7 @@ constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment
   s.ttft = named("time to first token", s.wait + first);
 }
 
-/// Least time per prompt of a replica: that of a million prompts at once, whose weights cost nothing.
+/// Least time per prompt of a replica: that of a million prompts, which read the weights once.
 template <Scalar T, class EstimateStep>
 constexpr duration<T> least_time_per_prompt(const basic_service_load<T>& l,
                                             const EstimateStep& estimate_step) {
@@ -130,7 +130,7 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
 /// prompts.
 ///   TTFT = max(P, W + F)
 /// P is the unloaded prefill, F the least time per prompt, W the wait in an M/D/1 queue of services
-/// F. Engines batch prompts, and the unfinished prefill of a batch is never less than in that queue.
+/// F. Engines batch prompts; their unfinished prefill is never less than in that queue.
 /// Test: no predicted rate is above the bound's (tests/property/order_serving.cpp).
 template <Scalar T, class EstimateStep>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
@@ -168,8 +168,8 @@ constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T
 }
 
 /// Least time from the start of a prompt's prefill to its first token. In a pipeline of p stages it
-/// is that of infinitely many chunks: each stage takes 1 / p of the whole, and the last chunk, of one
-/// token, passes the other p - 1 stages.
+/// is that of infinitely many chunks: each stage takes 1 / p of the whole, and the last chunk, of
+/// one token, passes the other p - 1 stages.
 template <Scalar T, class EstimateStep>
 constexpr basic_estimate<T> least_prefill(const basic_deployment<T>& d,
                                           const basic_service_load<T>& l,
