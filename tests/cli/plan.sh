@@ -167,14 +167,16 @@ done
 # Experts spread over data-parallel attention are tried.
 [[ $("$napkin" plan --model gpt_oss_120b --gpu h100_sxm --gpus 8 --concurrency 512 --mode bound --json) == *'"data_parallel":'[248]* ]] ||
   fail 'no data-parallel attention'
-# One deployment has one capacity, whoever is asked, and whatever engine keeps the memory.
+# One deployment has one capacity, whoever is asked, and whatever engine keeps the memory. The bound of a service
+# admits those that fit at their mean context, 3072 + 1024 / 2.
 ask=(--model llama_3_8b --accelerator h100_sxm --mode bound --json)
 crowd=(--input_tokens 3072 --output_tokens 1024 --concurrency 1000)
 patient=(--longest_wait 10000s)  # of a thousand requests most wait
 for engine in none vllm sglang trtllm; do
   room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 --engine $engine)
   sequences=$(number "$room" sequences)
-  near "serving: batch with $engine" "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" --engine $engine)" batch)" "$sequences" 0
+  near "serving: batch with $engine" "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" --engine $engine)" batch)" \
+    "$(number "$("$napkin" kv_capacity "${ask[@]}" --context 3584 --engine $engine)" sequences)" 0
   best=$(best_of "$("$napkin" plan "${ask[@]}" "${crowd[@]}" --gpus 1 --formats bf16 --engine $engine "${patient[@]}")")
   near "plan: batch with $engine" "$(number "$best" batch)" "$sequences" 0
   for kept in utilization activation_bytes runtime_bytes weight_bytes_per_gpu; do
@@ -186,7 +188,7 @@ stated=(--utilization 0.8 --activation_bytes 2GB --runtime_bytes 1GB)
 room=$("$napkin" kv_capacity "${ask[@]}" --context 4096 "${stated[@]}")
 near 'kv_capacity: what is stated' "$(number "$room" kv_bytes_available)" 49356125491 1
 near 'serving: what is stated' "$(number "$("$napkin" serving "${ask[@]}" "${crowd[@]}" "${stated[@]}")" batch)" \
-  "$(number "$room" sequences)" 0
+  "$(number "$("$napkin" kv_capacity "${ask[@]}" --context 3584 "${stated[@]}")" sequences)" 0
 
 # For a decision about money. What a row costs an hour is what its GPUs do: 3.78 and 4.54 USD each.
 deal=(plan --model "$config" --gpus 8 "${load[@]}" --ttft 2s --itl 40ms)

@@ -38,6 +38,15 @@ TEST_CASE("serving: no published service beats the bound", "[shared]") {
   CHECK(rows == 1650);  // of 1926; the rest: disaggregated, speculating, or of another layout
 }
 
+namespace {
+
+/// Sequences that fit at their mean context.
+double kv_of(const pm::deployment& d, const pm::service_load& l) {
+  return pm::kv_capacity(d, l.input_tokens + l.output_tokens / 2).sequences;
+}
+
+}  // namespace
+
 TEST_CASE("serving: more load is never quicker, and never less throughput") {
   random_numbers random(31);
   const pm::transformer* models[] = {&cat::llama_3_8b, &cat::mixtral_8x7b, &cat::gemma_3_27b,
@@ -59,7 +68,7 @@ TEST_CASE("serving: more load is never quicker, and never less throughput") {
     const double slack = 1 - 1e-9;
     CHECK(near(s.throughput.value() * s.e2e.value(), l.concurrency(), 1e-9));
     CHECK(near(s.e2e.value(), s.ttft.value() + (l.output_tokens - 1) * s.itl.value()));
-    CHECK(s.batch <= s.capacity);
+    CHECK(s.batch <= kv_of(d, l));
     CHECK(s.ttft >= s.wait);
     auto more = l;
     more.arrivals = pm::closed_loop{2 * l.concurrency()};
@@ -94,8 +103,8 @@ TEST_CASE(
       ++overrun;
       continue;
     }
-    CHECK(near(s.batch, l.rate().value() * l.output_tokens * s.itl.value(), 1e-9));
-    CHECK(s.batch <= s.capacity);
+    CHECK(near(s.batch, l.rate().value() * (l.output_tokens - 1) * s.itl.value(), 1e-9));
+    CHECK(s.batch <= kv_of(d, l));
     l.arrivals = pm::open_loop{0.9 * l.rate()};
     const auto less = pm::serving_bound(d, l);
     CHECK(less.feasible.feasible);
@@ -112,10 +121,10 @@ TEST_CASE("serving: memory-bound decoding has the closed form B = x t0 / (1 - x 
   const double bandwidth = d.device.dram.bandwidth.value();
   const double t0 = 2 * (8030261248.0 - 128256 * 4096.0 - 65 * 4096) / bandwidth;
   const double context = 1 + 2000 / 2;
-  const double t1 = ((context + 1) + (1 + 0.0) / 2000) * 131072 /
+  const double t1 = ((context + 1) + (1 + 0.0) / 1999) * 131072 /
                     bandwidth;  // the others' prompts are stored, too
   for (const double rate : {1.0, 2.0, 8.0}) {
-    const double x = rate * 2000;
+    const double x = rate * 1999;
     const auto s = pm::serving_bound(d, {.input_tokens = 1,
                                          .output_tokens = 2000,
                                          .arrivals = pm::open_loop{rate * pm::request_per_s}});

@@ -76,6 +76,13 @@ TEST_CASE("popular experts by a power law have the rows computed by hand", "[cal
   CHECK_THROWS_AS(pm::popular_experts_of(10.0, 1.0, 4.0, 1.0, 0.0), pm::error);
 }
 
+TEST_CASE("kernels without a stated tile take 16 rows of few tokens and 128 of many") {
+  const pm::basic_moe_kernels<> k{};
+  // The least power of two that holds the rows: 3 are in 16, 100 in 128, and 1000 in tiles of 128.
+  for (const auto& [rows, tile] : {std::pair{3.0, 16.0}, {100.0, 128.0}, {1000.0, 128.0}})
+    CHECK(pm::detail::moe_tile_rows(rows, 1.0, k) == tile);
+}
+
 // 18 tiles of 64 rows with the rows above, 16 with equal ones; the matrix time alone counts.
 TEST_CASE("a kernel pays for the tiles of popular experts", "[calibrated]") {
   const pm::moe_ffn x{

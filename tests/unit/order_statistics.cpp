@@ -76,6 +76,16 @@ TEST_CASE("priorities: Cobham by hand") {
   CHECK_THROWS_AS(pm::priority_queue(std::span<const pm::priority_class>(one), 1), pm::error);
 }
 
+TEST_CASE("a hedged request is slow where the second reply is slow too") {
+  CHECK(near(pm::hedged_share(0.95, 0.01), 1.0 / 2000, 1e-12));
+  CHECK(pm::hedged_share(1.0, 0.5) == 0.0);
+  // Two independent exponential replies of 1 s, hedged after p95 (3 s): more than 5 s take those of
+  // which the first takes 5 s, e^-5, and the second 2 s, e^-2.
+  const double late = std::exp(-2.0);  // of the first replies after 3 s, those after 5 s
+  CHECK(near(late * pm::hedged_share(1.0 - std::exp(-3.0), std::exp(-2.0)), std::exp(-7.0), 1e-12));
+  CHECK_THROWS_AS(pm::hedged_share(1.5, 0.1), pm::error);
+}
+
 TEST_CASE("regular arrivals wait less than Kingman says") {
   // Erlang-4 arrivals and services at 0.5: Kingman 0.25, times exp(-0.75); simulated 0.129.
   const auto q = pm::gg1(0.5_req_per_s, 1_s, 0.25, 0.25);

@@ -138,6 +138,15 @@ TEST_CASE("service by hand: outputs of one length end in one step, in a full ite
   const double rest = 20 * 25 - (40 + 0.5 * 19 * 25 + 0.5 * 3 * 20);
   CHECK(near(in_ms(pm::closed_service(t, passes(4, 1), run).itl.mean()),
              10 + 0.99 * (stalled * 30 + (twice - stalled) * 20) + 0.01 * rest, 1e-7));
+  // The two steps before it joins are others': the rest of its own prompts is in none of them. Where
+  // a batch is static nothing is prefilled in them.
+  const auto before = [&](scheduling kind) {
+    t.scheduler = kind;
+    return in_ms(pm::closed_service(t, passes(4, 1), run).ttft_terms.scheduling_delay);
+  };
+  CHECK(near(before(scheduling::prefill_first), 2 * (10 + stalled * 30 + (twice - stalled) * 20),
+             1e-7));
+  CHECK(near(before(scheduling::static_batches), 2 * 10.0, 1e-7));
 }
 
 TEST_CASE(

@@ -153,8 +153,7 @@ TEST_CASE("bound by hand: a run that decodes in steps with other requests' chunk
   CHECK(near(two.wait.value(), 3 / two.throughput.value(), 1e-9));
 }
 
-TEST_CASE(
-    "bound by hand: arrivals, and more of them than a pipeline's prefills or batch slots admit") {
+TEST_CASE("bound by hand: arrivals, and more of them than prefills or batch slots admit") {
   const auto d = of_groups(2, 3);
   auto l = load(250);
   const auto at = [&](double rate) {
@@ -163,22 +162,32 @@ TEST_CASE(
   };
   const auto s = at(12);
   CHECK(s.feasible);
-  CHECK(near(s.batch, 12 * 101 * s.itl.value(), 1e-6));
-  CHECK(near(in_ms(s.itl), given({s.batch, 1050.5, s.batch * 600 / 101, 600}), 1e-6));
-  // M/D/1 of a third of the arrivals, before the first of two stages.
-  const double first = (3 + 1) / 2.0 * given({s.batch, 1050.5, 200, 600}), stage = first / 2;
-  const double busy = 12 / 3.0 * 1e-3 * stage;
-  CHECK(near(in_ms(s.wait), busy / (1 - busy) / 2 * stage, 1e-6));
-  CHECK(near(in_ms(s.ttft), in_ms(s.wait) + first, 1e-6));
+  CHECK(near(s.batch, 12 * 100 * s.itl.value(), 1e-6));
+  CHECK(near(in_ms(s.itl), given({s.batch, 1050.5, s.batch * 600 / 100, 600}), 1e-6));
+  // Many prompts take 0.01 ms per token of 600. M/D/1 of these waits for less than a prompt takes.
+  const double first = (3 + 1) / 2.0 * given({s.batch, 1050.5, 200, 600}), each = 6;
+  const double busy = 12 * 1e-3 * each;
+  CHECK(busy / (1 - busy) / 2 * each + each < first);
+  CHECK(near(in_ms(s.ttft), first, 1e-6));
+  CHECK(s.wait.value() == 0);
+  // 30 decodes take 100 steps. Each step with 30 / 100 prefills takes longer than one without, and
+  // as many prefills on their own, since each step with prefill reads 600 cached tokens.
   l.batch_limit = 30;
-  const double full = given({30, 1050.5, 30 * 600 / 101.0, 600});
+  const double full = given({30, 1050.5, 0, 0}) + 30 / 100.0 * each;
+  CHECK(full < given({30, 1050.5, 180, 600}));
   const auto over = at(40);
   CHECK_FALSE(over.feasible);
-  CHECK(near(over.feasible.available, 30 / (1e-3 * full * 101), 1e-6));
+  CHECK(near(over.feasible.available, 30 / (1e-3 * full * 100), 1e-6));
   // One that never catches up waits as a queue that is all but full, 10^6 / 2 of its service.
-  const auto late = at(1000);
-  const double each = given({30, 1050.5, 200, 600});
-  CHECK(near(in_ms(late.wait), 0.5e6 * each, 1e-3));
+  CHECK(near(in_ms(at(1000).wait), 0.5e6 * each, 1e-3));
+  // Outputs of one token are prefills alone: 160 of 6 ms per second, and the wait for them.
+  l.output_tokens = 1;
+  l.batch_limit.reset();
+  l.chunk_tokens.reset();
+  const auto one = at(160);
+  const double queue = 0.96 / 0.04 / 2 * each;
+  CHECK(one.feasible);
+  CHECK(near(in_ms(one.ttft), queue + each, 1e-4));
 }
 
 TEST_CASE(
@@ -198,8 +207,11 @@ TEST_CASE(
   CHECK(near(s.output_rate.value(), 402));
   pm::detail::add_whole_requests(s, l, 51.0);
   CHECK(near(s.e2e.value(), 9));
-  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, with the mean over e^2 as median.
+  // cv^2 = e^4 - 1: a logarithm with a deviation of 2, with the mean over e^2 as median, 1.2 s. No
+  // request ends before its first token: half of these take longer than 3 s (1 + ln 2).
   s.e2e_cv = std::sqrt(std::exp(4.0) - 1);
+  CHECK(near(s.e2e_quantile(0.5).value(), 3 * (1 + std::log(2.0)), 1e-9));
+  s.ttft_distribution = {};
   CHECK(near(s.e2e_quantile(0.5).value(), 9 * std::exp(-2.0), 1e-3));
   CHECK(near(s.e2e_quantile(0.8413447).value(), 9.0, 2e-3));
 }

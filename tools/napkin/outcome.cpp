@@ -23,9 +23,29 @@ bool is_usable_memory(std::string_view reason) {
   return reason.find("usable memory") != reason.npos;
 }
 
+std::string with_request_keys(std::string_view text) {
+  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
+      {"shared.tokens", "shared_tokens"},
+      {"host.hit", "host_hit"},
+      {"host.bandwidth_per_device", "host_link_bytes_per_s"},
+      {"batching_wait_iterations", "held_iterations"},
+      {"preemption_mode", "preemption"},
+      {"layout.tensor", "tensor_parallel"},
+      {"layout.pipeline", "pipeline_parallel"},
+      {"layout.expert", "expert_parallel"},
+      {"layout.data", "data_parallel"}};
+  std::string out(text);
+  for (const auto& [field, key] : keys) {
+    const std::size_t at = out.find(field);
+    if (at == 0 || (at != out.npos && field.starts_with("layout.")))
+      out.replace(at, field.size(), key);
+  }
+  return out;
+}
+
 std::string sentence(const perfmodel::feasibility& f) {
   if (f.feasible) return {};
-  const std::string reason = f.reason;
+  const std::string reason = with_request_keys(f.reason);
   return reason + ": " + with_its_unit(f.needed, f.unit) + " needed, " +
          with_its_unit(f.available, f.unit) +
          (is_usable_memory(f.reason) ? " usable" : " available");

@@ -36,6 +36,9 @@ T named_result(const char* key, const T& x, perfmodel::unit_exponents unit) {
   }
 }
 
+/// A message of the library with the keys of a request in place of its fields: `layout.tensor` is
+/// `tensor_parallel`.
+std::string with_request_keys(std::string_view text);
 /// An infeasibility in a sentence with its numbers; "" where feasible.
 std::string sentence(const perfmodel::feasibility& f);
 /// Whether a reason compares bytes with the usable memory of a device: utilization x capacity.

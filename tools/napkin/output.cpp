@@ -278,18 +278,9 @@ bool append_outcome(std::string& out, const outcome<>& answer, const json& reque
 }
 
 std::string message_of(const pm::error& e) {
-  static constexpr std::pair<std::string_view, std::string_view> keys[] = {
-      {"shared.tokens", "shared_tokens"},
-      {"host.hit", "host_hit"},
-      {"host.bandwidth_per_device", "host_link_bytes_per_s"},
-      {"batching_wait_iterations", "held_iterations"},
-      {"preemption_mode", "preemption"}};
   std::string_view text = e.what();
   if (text.starts_with("simulate: ")) text.remove_prefix(10);
-  for (const auto& [field, key] : keys) {
-    if (text.starts_with(field)) return std::string(key).append(text.substr(field.size()));
-  }
-  return std::string(text);
+  return with_request_keys(text);
 }
 
 json error_json(const pm::error& e, const json& id, std::size_t line) {

@@ -1,6 +1,7 @@
 // Comparisons of a plan: nearest deployment to the targets, best of each accelerator, disaggregated
 // prefill, and infeasible configurations.
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <perfmodel/units/text.hpp>
 
@@ -105,8 +106,12 @@ std::string why(const pm::plan_request& q, const pm::plan_rejection& r) {
                          : cat(r.reason, ": ", found, ' ', r.unit, ", limit ", most, ' ', r.unit);
   }
   if (std::string_view(r.unit) == "req/s") {
-    return cat(r.reason, ": ", pm::detail::significant(r.needed, 4), " req/s offered, ",
-               pm::detail::significant(r.available, 4), " req/s sustainable");
+    // A rejection has the share of one replica.
+    const double replicas =
+        q.load.is_closed() ? 1.0 : std::round(q.load.rate().value() / std::max(r.needed, 1e-300));
+    const std::string by = replicas > 1.5 ? cat(" by ", replicas, " replicas") : "";
+    return cat(r.reason, ": ", pm::detail::significant(replicas * r.needed, 4), " req/s offered, ",
+               pm::detail::significant(replicas * r.available, 4), " req/s sustainable", by);
   }
   if (r.unit[0] == '\0' && r.needed == 1.0 && r.available == 0.0) return r.reason;
   const std::string s = sentence({false, r.reason.c_str(), r.unit, r.needed, r.available});

@@ -21,6 +21,8 @@ constexpr double most_requests = 200000.0;
 /// Requests of a run that `serving` simulates. The ends of a longer run count for little.
 constexpr double most_requests_of_run = 1e6;
 constexpr double least_variation = 0.05;  ///< variation of lengths without a stated one
+/// A shorter run is repeated, with other lengths, until there are `requests_of_short_runs`.
+constexpr double short_run = 50.0, requests_of_short_runs = 200.0;
 
 /// The scheduler of a simulation that a scheduling policy of `serving` stands for.
 const char* scheduler_for(std::string_view policy) {
@@ -96,14 +98,42 @@ void set_length(simulated_service& s, simulated_load& l, double run, double in_f
 /// Closed-form values for the figures of a simulation.
 using value_of_key = std::function<std::optional<double>(std::string_view)>;
 
-void compare(service_check& c, const simulated_service& s, const pm::simulation_result& r,
-             const value_of_key& closed_form) {
-  if (!r.feasible) {
+/// Weight of a run in the mean of a figure: its time for rates, its intervals for ITL, or requests.
+double weight_of(std::string_view figure, const pm::simulation_result& r) {
+  if (figure.ends_with("per_s") || figure == "batch") return r.window;
+  if (figure.starts_with("itl")) return static_cast<double>(r.statistics.itl.count());
+  return static_cast<double>(r.statistics.requests);
+}
+
+/// Figures of several runs: total requests over total time, and means of the latencies and of their
+/// percentiles.
+std::vector<simulated_figure> figures_of_runs(const simulated_service& s,
+                                              const std::vector<pm::simulation_result>& runs) {
+  std::vector<simulated_figure> all = figures_of(s, runs.front());
+  if (runs.size() == 1) return all;
+  std::vector<double> weights(all.size());
+  for (simulated_figure& f : all) f.value = 0.0;
+  for (const pm::simulation_result& r : runs) {
+    const auto figures = figures_of(s, r);
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const double weight = weight_of(all[i].key, r);
+      weights[i] += weight;
+      all[i].value += weight * figures[i].value;
+    }
+  }
+  for (std::size_t i = 0; i < all.size(); ++i) all[i].value /= std::max(weights[i], 1e-300);
+  return all;
+}
+
+void compare(service_check& c, const simulated_service& s,
+             const std::vector<pm::simulation_result>& runs, const value_of_key& closed_form) {
+  for (const pm::simulation_result& r : runs) {
+    if (r.feasible) continue;
     c.reason = sentence(r.feasible);
     return;
   }
   std::string group;
-  for (const simulated_figure& f : figures_of(s, r)) {
+  for (const simulated_figure& f : figures_of_runs(s, runs)) {
     const std::string_view label = f.label;
     if (!label.starts_with("  ")) group = label;
     const std::optional<double> x = closed_form(f.key);
@@ -194,7 +224,7 @@ service_check check_of_point(const planned& p, const pm::plan_point& point,
   };
   simulate_into(c, [&] {
     const pm::calibrated* policy = policy_of(p, point.accelerator, point.serving_engine);
-    compare(c, s, run_simulation(s, l, 1, policy), value);
+    compare(c, s, {run_simulation(s, l, 1, policy)}, value);
   });
   return c;
 }
@@ -234,11 +264,19 @@ service_check check_of_serving(const json& object, const given_profile* profile,
     simulated_load l = simulated_load_of(in);
     simulated_service s = simulated_service_of(in);
     const double in_flight = value("requests_per_s").value_or(0.0) * value("e2e_s").value_or(0.0);
-    set_length(s, l, asked.number("requests"), in_flight, c);
+    const double run = asked.number("requests");
+    set_length(s, l, run, in_flight, c);
     const auto calibration = calibration_of_request(simulate, r, mode_in(object));
     std::optional<pm::calibrated> policy;
     if (calibration) policy = calibration_over(*calibration, in);
-    compare(c, s, run_simulation(s, l, 1, policy ? &*policy : nullptr), value);
+    const bool is_short = run > 0.0 && run < short_run;
+    const auto times =
+        static_cast<std::uint64_t>(is_short ? std::ceil(requests_of_short_runs / run) : 1.0);
+    if (is_short) c.description += cat(", ", times, " times");
+    std::vector<pm::simulation_result> runs;
+    for (std::uint64_t seed = 1; seed <= times; ++seed)
+      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr));
+    compare(c, s, runs, value);
   });
   return c;
 }
@@ -286,6 +324,23 @@ bool wants_simulation(const request& r, const outcome<>& closed_form) {
          r.number("output_tokens") < closed_form_outputs;
 }
 
+/// Rates of an open loop that keeps up: the offered rate, which the arrivals of a sample only draw,
+/// and the simulated share of it within the limits.
+void state_offered_rates(outcome<>& answer, const service_check& c) {
+  const auto figure = [&](std::string_view key) {
+    return std::find_if(c.figures.begin(), c.figures.end(),
+                        [&](const checked_figure& f) { return f.key == key; });
+  };
+  const auto requests = figure("requests_per_s");
+  if (requests == c.figures.end() || !(requests->simulation > 0.0)) return;
+  for (auto& result : answer.results) {
+    const auto at = figure(result.key);
+    if (at == c.figures.end() || !std::string_view(result.key).ends_with("per_s")) continue;
+    const bool is_share = at->key == "goodput_requests_per_s";
+    result.value = is_share ? at->simulation / requests->ratio() : at->closed_form;
+  }
+}
+
 void scale(pm::time_range& range, double factor) {
   range.low = factor * range.low;
   range.high = factor * range.high;
@@ -317,6 +372,7 @@ void simulate_instead(outcome<>& closed_form, const request& r, const json& obje
     }
     result.value = at->simulation;
   }
+  if (r.has("requests_per_s")) state_offered_rates(closed_form, c);
   // A search over rates has no simulation for each; near saturation the two differ.
   if (closed_form.facts.contains("largest_rate_requests_per_s"))
     closed_form.facts["largest_rate_method"] = "closed_form";

@@ -199,8 +199,11 @@ void add_waits(summary_part& part, const decoding& found) {
   const pm::ttft_terms& first = flow.state.ttft_terms;
   const double itl = flow.state.itl.mean().value();
   add_step(part, {"CPU per request", "", first.frontend_time.value(), by_host});
-  const double let_by = first.scheduling_steps * itl;
-  std::string how = let_by > 0.0 ? cat(digits(first.scheduling_steps), " x ", time_text(itl)) : "";
+  // In a closed loop the ITL of a request also has the prefills that came with its own.
+  const bool steps_alone = found.load.is_closed() && first.scheduling_steps > 0.0;
+  const double step = steps_alone ? first.scheduling_delay.value() / first.scheduling_steps : itl;
+  const double let_by = first.scheduling_steps * step;
+  std::string how = let_by > 0.0 ? cat(digits(first.scheduling_steps), " x ", time_text(step)) : "";
   const double found_s = first.scheduling_delay.value() - let_by;  // remainder of the running step
   if (found_s > 1e-6 * let_by) how += cat(how.empty() ? "" : " + ", time_text(found_s));
   add_step(part, {admission, how, first.scheduling_delay.value(), admission});

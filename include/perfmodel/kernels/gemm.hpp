@@ -41,8 +41,8 @@ struct gemm_path {
   flop_rate<T> matrix{};            ///< matrix rate of the whole chip
   duration<T> quantise_launches{};  ///< launch time of the kernels that quantise activations
   bool quantises = false;
-  bool finds_scale = false;  ///< a kernel reads every activation for the scale of a tensor or row
-  bool splits = true;        ///< kernels may divide K among SMs (split-k)
+  bool finds_scale{};  ///< a kernel reads every activation for the scale of a tensor or row
+  bool splits = true;  ///< kernels may divide K among SMs (split-k)
   /// tile_fill scales with the tile's size, since wgmma and tcgen05 kernels overlap a tile's output
   /// with the next tile; else it is the same for all tiles
   bool fills_by_size = false;

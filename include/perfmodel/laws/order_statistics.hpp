@@ -106,4 +106,16 @@ constexpr auto fan_out_percentile(const Share& share, const N& n) {
   return named("percentile", T(exp(T(log(T(share)) / detail::count("n", T(n))))));
 }
 
+/// Share of requests that are slow when a second replica gets those without a reply after the q-th
+/// percentile: (1 - q) s, with s the share of the second replies that are slow. The second requests
+/// are a load of 1 - q. Source: as fan_out_share (hedged requests). Leaves out: the wait before the
+/// second request, and what its load does to the first ones. Errors: shares outside 0 to 1.
+/// Test: hedged after p95, with 1 slow reply in 100, 1 request in 2,000 is slow.
+template <Number Quantile, Number Slow>
+constexpr auto hedged_share(const Quantile& after, const Slow& slow) {
+  using T = promoted<Quantile, Slow>;
+  return named("slow requests",
+               T((1.0 - detail::fraction("after", T(after))) * detail::fraction("slow", T(slow))));
+}
+
 }  // namespace perfmodel::inline v0_3

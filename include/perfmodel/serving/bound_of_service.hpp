@@ -104,6 +104,18 @@ constexpr void serve_closed(basic_serving_estimate<T>& s, const basic_deployment
   s.ttft = named("time to first token", s.wait + first);
 }
 
+/// Least time per prompt of a replica: that of a million prompts, which read the weights once.
+template <Scalar T, class EstimateStep>
+constexpr duration<T> least_time_per_prompt(const basic_service_load<T>& l,
+                                            const EstimateStep& estimate_step) {
+  constexpr double many = 1e6;
+  basic_iteration<T> all = unloaded_prefill(l);
+  all.prefill_tokens = many * all.prefill_tokens;
+  all.prefill_sequences = T(many);
+  all.steady = true;
+  return estimate_step(all).time / many;
+}
+
 /// Wait of an M/D/1 queue. An overloaded queue has no steady state. The wait at a utilisation of
 /// 1 - 1e-6 replaces it, so that an overloaded prediction is never faster than its bound.
 template <Scalar T>
@@ -113,34 +125,63 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
   return q.feasible ? q.wait : duration<T>(full / (1.0 - full) / 2.0 * service);
 }
 
-/// Computes the bound of an open loop. A random arrival meets all B requests in service, where
-/// B = rate x O x ITL(B) with O output tokens.
+/// Computes the bound of an open loop. A random arrival meets all B decoding requests, where
+/// B = rate x (O - 1) x ITL(B) with O output tokens. A step with B decodes prefills B / (O - 1)
+/// prompts.
+///   TTFT = max(P, W + F)
+/// P is the unloaded prefill, F the least time per prompt, W the wait in an M/D/1 queue of services
+/// F. Engines batch prompts; their unfinished prefill is never less than in that queue.
+/// Test: no predicted rate is above the bound's (tests/property/order_serving.cpp).
 template <Scalar T, class EstimateStep>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
                           const basic_service_load<T>& l, const T& max_running,
                           const EstimateStep& estimate_step) {
   const request_rate<T>& rate = l.rate();
-  const T tokens_per_s = rate.value() * l.output_tokens;
+  // Prompts without decodes (O = 1) are a limit: a thousand prefills per decode.
+  const T decode_steps = scalar_max(T(l.output_tokens - 1.0), T(1e-3));
+  const T tokens_per_s = rate.value() * decode_steps;
+  const auto mean_step = [&](const T& batch) {
+    return estimate_step(mean_iteration(l, batch, T(batch / decode_steps * l.output_tokens)));
+  };
   const auto in_flight = [&](const T& batch) -> T {
-    return tokens_per_s * estimate_step(mean_iteration(l, batch, batch)).time.value();
+    return tokens_per_s * mean_step(batch).time.value();
   };
   s.batch = named("batch", balanced_batch(max_running, in_flight));
-  s.decode = estimate_step(mean_iteration(l, s.batch, s.batch));
+  s.decode = mean_step(s.batch);
   s.itl = named("inter-token latency", s.decode.time);
-  const duration<T> full_step = estimate_step(mean_iteration(l, max_running, max_running)).time;
+  const duration<T> prompt = least_time_per_prompt(l, estimate_step);
+  // Few tokens touch few experts: steps without prefill, and few with much, may take less.
+  const duration<T> apart = estimate_step(mean_iteration(l, max_running, T(0.0))).time +
+                            max_running / decode_steps * prompt;
+  const duration<T> full_step = min(mean_step(max_running).time, apart);
   if (s.feasible && upper(tokens_per_s) * upper(full_step.value()) > lower(max_running)) {
     s.feasible = infeasible("requests arrive faster than the largest batch that fits serves them",
                             "req/s", upper(rate.value()),
-                            lower(max_running) / upper(full_step.value()) / upper(l.output_tokens));
+                            lower(max_running) / upper(full_step.value()) / upper(decode_steps));
   }
   const duration<T> first = first_token_time(d, l, s.batch, s.prefill.time, estimate_step);
-  // The queue of one data-parallel group before its first pipeline stage.
-  const duration<T> prompt = first / T(d.layout.pipeline);
-  const basic_queue_estimate<T> q = md1(rate / T(d.layout.data), prompt);
+  const basic_queue_estimate<T> q = md1(rate, prompt);
   if (s.feasible && !q.feasible) s.feasible = q.feasible;
-  s.wait = named("wait", wait_before_prefill(q, prompt));
+  s.ttft = named("time to first token", max(first, wait_before_prefill(q, prompt) + prompt));
+  s.wait = named("wait", s.ttft - first);
   s.throughput = rate;
-  s.ttft = named("time to first token", s.wait + first);
+}
+
+/// Least time from the start of a prompt's prefill to its first token. In a pipeline of p stages it
+/// is that of infinitely many chunks: each stage takes 1 / p of the whole, and the last chunk, of
+/// one token, passes the other p - 1 stages.
+template <Scalar T, class EstimateStep>
+constexpr basic_estimate<T> least_prefill(const basic_deployment<T>& d,
+                                          const basic_service_load<T>& l,
+                                          const EstimateStep& estimate_step) {
+  const double stages = d.layout.pipeline;
+  basic_iteration<T> prompt = unloaded_prefill(l);
+  basic_estimate<T> whole = estimate_step(prompt);
+  if (stages == 1.0) return whole;
+  prompt.prefill_tokens = scalar_min(prompt.prefill_tokens, T(1.0));
+  const duration<T> last = estimate_step(prompt).time;
+  whole.time = named("prefill in a pipeline", (whole.time + (stages - 1.0) * last) / stages);
+  return whole;
 }
 
 /// Bound of a service, where estimate_step(iteration) returns the estimate of an engine step.
@@ -152,8 +193,10 @@ constexpr basic_serving_estimate<T> steady_state(const basic_deployment<T>& d,
   const service_memory<T> memory = service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
   s.feasible = memory.feasible;
   s.capacity = memory.sequences;
-  const T max_running = admitted_sequences(d, l, scalar_max(s.capacity, T(1.0)));
-  s.prefill = estimate_step(unloaded_prefill(l));
+  // Engines admit more requests than fit at their longest, at most those that fit on average.
+  const T running = scalar_max(s.capacity, sequences_of(d, memory.budget, l, mean_context(l)));
+  const T max_running = admitted_sequences(d, l, scalar_max(running, T(1.0)));
+  s.prefill = least_prefill(d, l, estimate_step);
   const basic_prefix_fetch<T> fetch = prefix_fetch_of(d, l);
   if (!l.is_closed()) {
     serve_open(s, d, l, max_running, estimate_step);

@@ -127,14 +127,14 @@ constexpr T steps_before_prefill(const basic_service_terms<T>& s, const T& other
          s.stream_steps;
 }
 
-/// Inter-token latency of a closed loop. `met` prefills start between two steps, and `prompts` came
-/// with the request's own. Unless steps are mixed, decoding waits for all of these: the first
-/// interval of an output contains those that run after its own prefill, and no others.
+/// Inter-token latency of a closed loop, from that of all steps. `prompts` came with the request's
+/// own. Unless steps are mixed, decoding waits for all of these: the first interval of an output
+/// contains those that run after its own prefill, and no others.
 template <Scalar T>
 constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_terms<T>& s,
                                                         const basic_prefill_steps<T>& p,
-                                                        const T& met, const T& prompts) {
-  const basic_latency_distribution<T> itl = itl_of(s, p, met);
+                                                        const basic_latency_distribution<T>& itl,
+                                                        const T& prompts) {
   if (s.scheduler == scheduling::mixed_chunks || p.pipeline_stages > 1.0 || !(upper(prompts) > 1.0))
     return itl;
   const duration<T> own = p.prefill_time + coscheduled_prefill_delay(p, T(prompts - 1.0));
@@ -217,7 +217,7 @@ constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s
 /// number of output tokens, n = scheduling steps + prefill steps (mixed chunks only) + O - 1.
 ///   ITL    mean of itl_of with m = (B - 1) / n prefills per interval (static batches: m = 0). If
 ///          chunks are not mixed, prefills scheduled with a request's own delay its second token.
-///   R      CPU time + scheduling steps x ITL + prefill + prefill queueing + (O - 1) ITL,
+///   R      CPU time + scheduling steps x mean step + prefill + queueing + (O - 1) ITL,
 ///          at least B x saturated prefill time (so throughput <= 1 / saturated prefill time)
 ///   TTFT   R - (O - 1) ITL + admission delay
 ///   admission delay = (C - B) R / B
@@ -247,12 +247,16 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T met = detail::prefills_of_others(s, p, others, burst, steps);
   basic_service_state<T> state;
   const T coscheduled = detail::coscheduled_prefills(s, p, loop, b, steps);
-  state.itl =
-      detail::closed_loop_itl(s, p, named("prefills per interval", met), T(coscheduled + 1.0));
+  const basic_latency_distribution<T> of_steps =
+      detail::itl_of(s, p, named("prefills per interval", met));
+  state.itl = detail::closed_loop_itl(s, p, of_steps, T(coscheduled + 1.0));
   const duration<T> mean_itl = named("mean ITL", state.itl.mean());
+  // Before it joins a step, the prefills that came with a request's own are none of its steps.
+  const duration<T> mean_step =
+      s.scheduler == scheduling::mixed_chunks ? mean_itl : named("mean step", of_steps.mean());
   const duration<T> decoding = s.intervals() * mean_itl;
 
-  const duration<T> unqueued = s.request_cpu_time + waits * mean_itl + p.prefill_time;
+  const duration<T> unqueued = s.request_cpu_time + waits * mean_step + p.prefill_time;
   const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
   // While a request is in service the engine prefills as many prompts as are in service.
   const duration<T> queueing = named(
@@ -263,8 +267,8 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> admission =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = admission + queueing;
-  state.ttft_terms = {s.request_cpu_time, waits * mean_itl, waits,
-                      coscheduled,        queueing,         admission};
+  state.ttft_terms = {s.request_cpu_time, waits * mean_step, waits,
+                      coscheduled,        queueing,          admission};
   state.batch = b;
   if (s.scheduler == scheduling::mixed_chunks) {
     state.batch = named("sequences decoding",

@@ -148,8 +148,8 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
   // A full step never exceeds the budget by rounding, which would cost a further tile.
   constexpr double below_budget = 1.0 - 1e-12;
   const auto iteration_of = [&](const T& prompts) {
-    return basic_iteration<T>{decode_batch, context, below_budget * (prompts * chunk), past,
-                              prompts};
+    const T tokens = scalar_max(T(below_budget * (prompts * chunk)), prompts);
+    return basic_iteration<T>{decode_batch, context, tokens, past, prompts};
   };
   p.prefill_iteration = iteration_of(T(1.0));
   p.prefill_step_time = named("step with one prefill", evaluation, time_with(p.prefill_iteration));

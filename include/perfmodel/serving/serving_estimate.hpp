@@ -42,14 +42,18 @@ struct basic_serving_estimate {
   }
 
   /// Quantile of the end-to-end latency, from a lognormal distribution with the mean `e2e` and the
-  /// coefficient of variation `e2e_cv`. Errors: a share not between 0 and 1, which has no quantile.
+  /// coefficient of variation `e2e_cv`; at least that of TTFT, which no request ends before.
+  /// Errors: a share not between 0 and 1, which has no quantile.
+  /// Test: by hand; tests/cli/percentiles.sh.
   constexpr duration<T> e2e_quantile(double share) const {
     using math::exp;
     using math::log;
     using math::sqrt;
     const T variance = log(T(1.0 + e2e_cv * e2e_cv));
     detail::within("share", share, 1e-12, 1.0 - 1e-12, "between 0 and 1");
-    return exp(T(detail::normal_quantile(share) * sqrt(variance) - 0.5 * variance)) * e2e;
+    const duration<T> whole =
+        exp(T(detail::normal_quantile(share) * sqrt(variance) - 0.5 * variance)) * e2e;
+    return ttft_distribution.size() > 0 ? max(whole, ttft_distribution.quantile(share)) : whole;
   }
 };
 using serving_estimate = basic_serving_estimate<>;
