@@ -87,7 +87,7 @@ inline constexpr source b200_brief{basis::copied, "table of NVIDIA's Blackwell b
 inline constexpr source hgx_table{basis::copied, "HGX table of 8 GPUs, divided by 8, https://fibermall.com/blog/?p=17161, of https://www.nvidia.com/en-us/data-center/hgx/"};
 inline constexpr source hgx_eighth{basis::derived, "HGX table of 8 GPUs, divided by 8, https://fibermall.com/blog/?p=17161"};
 inline constexpr source b200_compare{basis::copied, "B200 and GB200 table, https://hmc-tech.com/gpu/nvidia-b200-vs-nvidia-gb200, of https://nvdam.widen.net/s/wwnsxrhm2w/blackwell-datasheet-3384703"};
-inline constexpr source b100_compare{basis::copied, "B200 and B100 table, https://hmc-tech.com/gpus/nvidia-b200-vs-nvidia-b100; the peaks agree with NVIDIA's HGX table of 2024"};
+inline constexpr source b100_compare{basis::copied, "B200 and B100 table, https://hmc-tech.com/gpus/nvidia-b200-vs-nvidia-b100"};
 inline constexpr source gb200_half{basis::derived, "superchip of two GPUs, halved, https://hmc-tech.com/gpu/nvidia-b200-vs-nvidia-gb200"};
 inline constexpr source b200_latency{basis::measured, "summary of Chips and Cheese's B200 measurements, https://www.besthub.dev/articles/why-nvidia-s-blackwell-b200-could-redefine-ai-gpu-performance-858729336a71"};
 inline constexpr source b200_latency_taken{basis::assumed, "B200's figure taken over, https://www.besthub.dev/articles/why-nvidia-s-blackwell-b200-could-redefine-ai-gpu-performance-858729336a71"};
