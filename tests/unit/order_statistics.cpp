@@ -24,6 +24,13 @@ static_assert(near(pm::fan_out_percentile(0.99, 100), 0.99989950, 1e-7));
 static_assert(near(pm::expected_largest_exponential(2_s, 2), 3_s));
 static_assert(near(pm::expected_largest_normal(2), 0.5641895835, 2e-3));
 
+TEST_CASE("normal quantiles far out are those of erfc by bisection") {
+  CHECK(near(pm::detail::normal_quantile(1e-12), -7.0344838, 2e-7));
+  CHECK(near(pm::detail::normal_quantile(1e-20), -9.2623401, 2e-7));
+  CHECK(near(pm::detail::normal_quantile(1e-100), -21.2734536, 2e-7));
+  CHECK(near(pm::detail::normal_quantile(1e-300), -37.0470963, 2e-7));
+}
+
 TEST_CASE("the largest of n normal values is that of quadrature") {
   CHECK(std::fabs(pm::expected_largest_normal(1)) < 1e-7);
   // n times the integral of x phi(x) Phi(x)^(n - 1)
