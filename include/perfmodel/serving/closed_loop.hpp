@@ -255,8 +255,11 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> mean_step =
       s.scheduler == scheduling::mixed_chunks ? mean_itl : named("mean step", of_steps.mean());
   const duration<T> decoding = s.intervals() * mean_itl;
+  // Those after its prefill, of the first tokens that it sends together, are.
+  const duration<T> scheduling =
+      named("scheduling delay", (waits - s.stream_steps) * mean_step + s.stream_steps * mean_itl);
 
-  const duration<T> unqueued = s.request_cpu_time + waits * mean_step + p.prefill_time;
+  const duration<T> unqueued = s.request_cpu_time + scheduling + p.prefill_time;
   const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
   // While a request is in service the engine prefills as many prompts as are in service.
   const duration<T> queueing = named(
@@ -267,8 +270,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> admission =
       scalar_max(T(loop.concurrency - b), T(0.0)) / b * in_service;  // Little's law
   state.wait = admission + queueing;
-  state.ttft_terms = {s.request_cpu_time, waits * mean_step, waits,
-                      coscheduled,        queueing,          admission};
+  state.ttft_terms = {s.request_cpu_time, scheduling, waits, coscheduled, queueing, admission};
   state.batch = b;
   if (s.scheduler == scheduling::mixed_chunks) {
     state.batch = named("sequences decoding",
