@@ -130,7 +130,7 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
 /// prompts.
 ///   TTFT = max(P, W + F)
 /// P is the unloaded prefill, F the least time per prompt, W the wait in an M/D/1 queue of services
-/// F. Engines batch prompts; their unfinished prefill is never less than in that queue.
+/// F, 0 where arrivals vary less than random ones (cv < 1). Engines batch prompts; their unfinished prefill is never less than in that queue.
 /// Test: no predicted rate is above the bound's (tests/property/order_serving.cpp).
 template <Scalar T, class EstimateStep>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
@@ -161,8 +161,11 @@ constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T
   }
   const duration<T> first = first_token_time(d, l, s.batch, s.prefill.time, estimate_step);
   const basic_queue_estimate<T> q = md1(rate, prompt);
+  // Arrivals more even than random ones may wait for none.
+  const bool random_arrivals = upper(std::get<basic_open_loop<T>>(l.arrivals).cv) >= 1.0;
   if (s.feasible && !q.feasible) s.feasible = q.feasible;
-  s.ttft = named("time to first token", max(first, wait_before_prefill(q, prompt) + prompt));
+  s.ttft = named("time to first token",
+                 max(first, random_arrivals ? wait_before_prefill(q, prompt) + prompt : prompt));
   s.wait = named("wait", s.ttft - first);
   s.throughput = rate;
 }
