@@ -317,6 +317,9 @@ pm::plan_request plan_request_of(const request& r, const std::vector<found_accel
   if (q.engines.size() == 1) options.serving_engine = q.engines[0];
   read_engine_options(in, options);
   q.lora = options.lora;
+  q.lora_experts_by_engine = options.lora && q.engines.size() != 1 && !r.has("lora_experts") &&
+                             experts_of(q.model).has_value();
+  q.prefix_caching = options.prefix_caching;
   q.cuda_graphs = options.cuda_graphs;
   q.precisions = precisions_of(found, r, q, predicted);
   q.speculations = drafts_in(in, q.model);

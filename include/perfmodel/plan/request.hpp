@@ -69,7 +69,10 @@ struct plan_request {
   /// the engine, else `engine::none`.
   std::vector<engine> engines{};
   engine_limits limits{};
+  bool prefix_caching = false;
   std::optional<basic_lora<>> lora{};
+  /// vLLM's deployments adapt routed experts and the others do not, whatever `lora` says.
+  bool lora_experts_by_engine = false;
   bool cuda_graphs = true;
   /// Token budgets of an engine step to try with chunked prefill, in addition to the engine's
   /// default. Like `speculations` and `pools`, only a prediction uses them, not a bound.

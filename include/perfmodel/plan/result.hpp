@@ -89,6 +89,8 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
                                 const std::optional<double>& chunk_tokens) {
   engine_limits limits = q.limits;
   if (!limits.tokens) limits.tokens = chunk_tokens ? chunk_tokens : q.load.chunk_tokens;
+  std::optional<basic_lora<>> lora = q.lora;
+  if (lora && q.lora_experts_by_engine) lora->experts = e == engine::vllm;
   return {.device = a,
           .model = q.model,
           .layout = l,
@@ -101,7 +103,8 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
           .runtime_bytes = q.runtime_bytes,
           .serving_engine = e,
           .limits = limits,
-          .lora = q.lora,
+          .prefix_caching = q.prefix_caching,
+          .lora = lora,
           .cuda_graphs = q.cuda_graphs};
 }
 
