@@ -169,4 +169,13 @@ tp8=(serving --model llama_3_70b --gpu h200_sxm --tensor_parallel 8 --input_toke
   --engine sglang --mode calibrated)
 awk -v a="$(value itl_s "${tp8[@]}" --engine-version sglang-0.5.10)" -v b="$(value itl_s "${tp8[@]}")" \
   'BEGIN { exit !(a > 1.01 * b) }' || fail "ITL with SGLang 0.5.10's all-reduce kernels"
+# By hand: 65,536 queries meet 1,601 image tokens in each of 20 layers, 8 of 64 heads of 128 on a GPU:
+# 4 x 65,536 x 1,601 x 1,024 x 20 / 989.4e12 = 8.7 ms.
+long=(step "${vision[@]}" --mode bound --batch 0 --prefill_tokens 65536)
+awk -v a="$(value time_s "${long[@]}" --images 1 --image_tokens 1601)" -v b="$(value time_s "${long[@]}")" \
+  'BEGIN { exit !(a - b > 8.6e-3 && a - b < 9.2e-3) }' || fail "the bound of a long prompt over an image"
+# A plan counts, of the engines it tries, what vLLM reserves for the experts of adapters: 122 GB on one H100.
+adapted=(plan --model qwen_3_30b_a3b --gpu h100 --isl 1000 --osl 200 --users 8 --lora-rank 64 --lora-adapters 8 --gpus 1)
+[[ $("$napkin" "${adapted[@]}" --engine vllm,sglang) != *'TP1, vllm'* ]] || fail "a plan of two engines leaves out the experts' adapters"
+[[ $("$napkin" "${adapted[@]}" --engine sglang) == *sglang* ]] || fail "a plan under SGLang"
 finish

@@ -102,9 +102,10 @@ constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
 
 /// Cross-attention to the image tokens of each sequence, and the projection of their keys and
 /// values: one key and value per patch of the encoder (Llama 3.2 Vision). L queries each read all N
-/// image tokens: as many pairs as causal attention has after N - (L + 1) / 2 past tokens.
+/// image tokens: as many pairs as causal attention has after N - (L + 1) / 2 past tokens. Longer
+/// prompts are taken in parts of 2 N - 1 tokens, each of which reads the image again.
 /// Source: transformers, models/mllama/modeling_mllama.py, MllamaTextCrossAttention.
-/// Leaves out: engines skip these layers in steps without images; prompts of more than 2 N tokens.
+/// Leaves out: engines skip these layers in steps without images.
 /// Test: bytes and FLOP of images in Llama 3.2 90B Vision, by hand (tests/unit/engine_options.cpp).
 template <Scalar T, class Run>
 constexpr void visit_image_attention(const rank_step<T>& p, const T& layers,
@@ -128,7 +129,10 @@ constexpr void visit_image_attention(const rank_step<T>& p, const T& layers,
   }
   if (!p.has_prefills()) return;
   basic_attention_prefill<T> x = prefills_of(p, a, heads, kv_heads);
-  x.past = scalar_max(T(image - 0.5 * (x.tokens + 1.0)), T(0.0));
+  const T part = scalar_min(x.tokens, at_least_one(T(2.0 * image - 1.0)));
+  x.batch = x.batch * (x.tokens / part);
+  x.tokens = part;
+  x.past = scalar_max(T(image - 0.5 * (part + 1.0)), T(0.0));
   run({"image attention", attention, layers * p.prefill_share(), p.prefill_count() * read,
        p.prefill_part()},
       x);
