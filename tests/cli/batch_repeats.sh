@@ -45,6 +45,7 @@ lines() {
 {"query":"kv_capacity","id":%,"model":"llama_3_70b","accelerator":"h100_sxm","tp":^,"context":@}
 {"query":"collective","id":%,"accelerator":"h100_sxm","operation":"all_reduce","ranks":8,"bytes":@}
 {"query":"sensitivity","of":{"query":"gemm","accelerator":"h100_sxm","m":@,"n":8192,"k":8192}}
+{"query":"serving","id":%,"model":"qwen_3_5_27b","accelerator":"h200_sxm","engine":"vllm","input_tokens":4000,"output_tokens":200,"concurrency":400,"prefix_hit":0.^}
 TEMPLATES
 }
 

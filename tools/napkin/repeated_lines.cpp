@@ -77,10 +77,10 @@ bool read_token(const line_pattern::token& t, json& out) {
 /// Whether another value of a key may change the deployment or the calibration of a request.
 bool changes_deployment(const query& asked, const key& k) {
   constexpr std::string_view of_loads[] = {
-      "batch",         "context",    "prefill_tokens", "tokens_per_sequence", "input_tokens",
-      "output_tokens", "requests",   "concurrency",    "requests_per_s",      "arrival_cv",
-      "input_cv",      "output_cv",  "prefix_hit",     "ttft_limit_s",        "itl_limit_s",
-      "limit_share",   "measured_s", "acceptance"};
+      "batch",         "context",   "prefill_tokens", "tokens_per_sequence", "input_tokens",
+      "output_tokens", "requests",  "concurrency",    "requests_per_s",      "arrival_cv",
+      "input_cv",      "output_cv", "ttft_limit_s",   "itl_limit_s",         "limit_share",
+      "measured_s",    "acceptance"};
   if (asked.find("model") == nullptr) return changes_calibration(k);
   return std::find(std::begin(of_loads), std::end(of_loads), k.name) == std::end(of_loads);
 }
