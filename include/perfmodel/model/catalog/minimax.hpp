@@ -75,12 +75,13 @@ inline constexpr transformer minimax_m2_7 = [] {
   return m;
 }();
 
-// StepFun's Step-3.7-Flash: one layer in four attends to all tokens, the others to 512.
+// StepFun's Step-3.7-Flash: one layer in four attends to all tokens, the others, of more heads, to
+// 512.
 
 inline constexpr attention_shape step_3_7_attention{
     .query_heads = 64, .kv_heads = 8, .head_dim = 128, .qk_norm = true};
 inline constexpr attention_shape step_3_7_window{
-    .query_heads = 64, .kv_heads = 8, .head_dim = 128, .window = 512, .qk_norm = true};
+    .query_heads = 96, .kv_heads = 8, .head_dim = 128, .window = 512, .qk_norm = true};
 inline constexpr expert_shape step_3_7_experts{.experts = 288,
                                                .top_k = 8,
                                                .intermediate = 1280,
