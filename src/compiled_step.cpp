@@ -4,8 +4,8 @@
 
 namespace perfmodel::inline v0_3::compiled {
 
-calibrated calibrated_for(const accelerator& a, engine e) {
-  return perfmodel::calibrated_for(a, e);
+calibrated calibrated_for(const accelerator& a, engine e, engine_release r) {
+  return perfmodel::calibrated_for(a, e, r);
 }
 estimate step(const deployment& d, const iteration& i, const calibrated& policy) {
   return perfmodel::step(d, i, policy);

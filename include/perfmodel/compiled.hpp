@@ -13,8 +13,9 @@
 /// Test: results equal bit by bit (tests/consumer/compiled).
 namespace perfmodel::inline v0_3::compiled {
 
-/// perfmodel::calibrated_for(a, e).
-calibrated calibrated_for(const accelerator& a, engine e = engine::none);
+/// perfmodel::calibrated_for(a, e, r).
+calibrated calibrated_for(const accelerator& a, engine e = engine::none,
+                          engine_release r = engine_release::latest);
 /// perfmodel::step(d, i, policy).
 estimate step(const deployment& d, const iteration& i, const calibrated& policy);
 /// perfmodel::step_bound(d, i).
