@@ -62,6 +62,6 @@ while read -r header instructions_limit bytes_limit; do
   }' || status=1
 done <<'LIMITS'
 perfmodel/roofline.hpp 1.4 1.4
-perfmodel/perfmodel.hpp 2 2.1
+perfmodel/perfmodel.hpp 2 2.2
 LIMITS
 exit $status

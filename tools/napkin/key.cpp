@@ -179,7 +179,7 @@ std::vector<key> memory_option_keys() {
           .optional(),
       flag("lora_experts",
            "LoRA adapters have matrices for each routed expert; default: as the engine reserves "
-           "(vLLM from 0.11.2 on: true, others: false)")
+           "(vLLM from 0.14 on: true, others: false)")
           .optional(),
       count("lora_adapters", "adapter slots in GPU memory (max_loras)", 1.0, 1e6).otherwise("1"),
       amount_of_bytes("cpu_offload_bytes",
