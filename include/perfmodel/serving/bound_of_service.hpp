@@ -130,7 +130,8 @@ constexpr duration<T> wait_before_prefill(const basic_queue_estimate<T>& q,
 /// prompts.
 ///   TTFT = max(P, W + F)
 /// P is the unloaded prefill, F the least time per prompt, W the wait in an M/D/1 queue of services
-/// F, 0 where arrivals vary less than random ones (cv < 1). Engines batch prompts; their unfinished prefill is never less than in that queue.
+/// F, or 0 where arrivals vary less than random ones (cv < 1). Engines batch prompts; their
+/// unfinished prefill is never less than in that queue.
 /// Test: no predicted rate is above the bound's (tests/property/order_serving.cpp).
 template <Scalar T, class EstimateStep>
 constexpr void serve_open(basic_serving_estimate<T>& s, const basic_deployment<T>& d,
