@@ -36,7 +36,7 @@ function(perfmodel_add_library)
 endfunction()
 
 function(perfmodel_add_compiled)
-  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/compiled_*.cpp")
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tools/compiled/compiled_*.cpp")
   add_library(perfmodel_compiled STATIC ${sources})
   add_library(perfmodel::compiled ALIAS perfmodel_compiled)
   set_target_properties(perfmodel_compiled PROPERTIES EXPORT_NAME compiled POSITION_INDEPENDENT_CODE ON)

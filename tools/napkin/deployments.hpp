@@ -78,15 +78,13 @@ bool caches_prefixes(const inputs<T>& in) {
   }
   return states_it ? in.flag("prefix_caching") : finds;
 }
-/// Whether LoRA adapters have matrices for routed experts: stated, or as vLLM reserves them.
-/// Throws inconsistent for a model without routed experts. Source: vLLM, lora/layers/fused_moe.py.
+/// Whether LoRA adapters have matrices for routed experts: stated, or the engine's default.
+/// Throws inconsistent for a model without routed experts.
 template <perfmodel::Scalar T>
 bool adapts_experts(const inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
-  using perfmodel::engine, perfmodel::engine_release;
   const bool has_experts = experts_of(d.model).has_value();
   if (!states(in, "lora_experts")) {
-    return has_experts && d.serving_engine == engine::vllm &&
-           d.release != engine_release::vllm_0_10;
+    return has_experts && perfmodel::adapts_routed_experts(d.serving_engine, d.release);
   }
   const bool stated = in.flag("lora_experts");
   if (stated && !has_experts) {

@@ -63,6 +63,12 @@ constexpr std::optional<engine> engine_of(engine_release r) {
   return detail::entry_of(engines, r, "engine_release");
 }
 
+/// Whether LoRA adapters have matrices for routed experts, unless stated: vLLM's from 0.14 on.
+/// Source: vLLM, lora/layers/fused_moe.py. Test: memory of a plan (tests/cli/engine_options.sh).
+constexpr bool adapts_routed_experts(engine e, engine_release r) {
+  return e == engine::vllm && r != engine_release::vllm_0_10;
+}
+
 // Device memory that a serving engine reserves in addition to weights and KV cache.
 
 /// Largest engine step: vLLM's max_num_batched_tokens and max_num_seqs, SGLang's

@@ -71,7 +71,7 @@ struct plan_request {
   engine_limits limits{};
   bool prefix_caching = false;
   std::optional<basic_lora<>> lora{};
-  /// vLLM's deployments adapt routed experts and the others do not, whatever `lora` says.
+  /// Each engine adapts routed experts or does not by its default, whatever `lora` says.
   bool lora_experts_by_engine = false;
   bool cuda_graphs = true;
   /// Token budgets of an engine step to try with chunked prefill, in addition to the engine's

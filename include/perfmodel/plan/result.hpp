@@ -90,7 +90,8 @@ inline deployment deployment_of(const plan_request& q, const accelerator& a,
   engine_limits limits = q.limits;
   if (!limits.tokens) limits.tokens = chunk_tokens ? chunk_tokens : q.load.chunk_tokens;
   std::optional<basic_lora<>> lora = q.lora;
-  if (lora && q.lora_experts_by_engine) lora->experts = e == engine::vllm;
+  if (lora && q.lora_experts_by_engine)
+    lora->experts = adapts_routed_experts(e, engine_release::latest);
   return {.device = a,
           .model = q.model,
           .layout = l,
