@@ -10,7 +10,7 @@ namespace catalog = pm::catalog;
 
 pm::accelerator chip(double tb_per_s) {
   pm::accelerator a = catalog::h100_sxm;
-  const pm::source ours{pm::basis::assumed, "a chip on paper"};
+  static const pm::source ours{pm::basis::assumed, "a chip on paper"};
   a.name = "paper";
   a.matrix.peak.bf16 = {1.2e15 * pm::flop / pm::second, ours};
   a.dram.bandwidth = {tb_per_s * 1e12 * pm::byte / pm::second, ours};
