@@ -6,6 +6,7 @@
 #include <functional>
 #include <perfmodel/units/text.hpp>
 
+#include "engine_commands.hpp"
 #include "infeasible.hpp"
 #include "io/text_style.hpp"
 #include "output.hpp"
@@ -20,7 +21,6 @@ constexpr std::size_t most_rows = 3;
 constexpr double most_requests = 200000.0;
 /// Requests of a run that `serving` simulates. The ends of a longer run count for little.
 constexpr double most_requests_of_run = 1e6;
-constexpr double least_variation = 0.05;  ///< variation of lengths without a stated one
 /// A shorter run is repeated, with other lengths, until there are `requests_of_short_runs`.
 constexpr double short_run = 50.0, requests_of_short_runs = 200.0;
 
@@ -56,8 +56,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   for (const auto& [name, v] : object.items()) {
     if (!translate(out, name, v)) c.left_out.push_back(name);
   }
-  // Prompts near the token budget run in chunks, or none would ever join the decodes.
-  if (r.number("input_tokens") > 4096.0) out["chunked_prefill"] = true;
+  // Prompts near the token budget run in chunks, or none would ever join the decodes; so do those
+  // under a stated budget, as --save starts an engine.
+  const bool is_static = r.text("scheduler") == "static_batches";
+  if (!is_static && (r.has("chunk_tokens") || r.number("input_tokens") > 4096.0))
+    out["chunked_prefill"] = true;
   // Lengths vary as the workload says; otherwise a little, because requests of equal length would
   // end in the same step for ever.
   for (const char* name : {"input_cv", "output_cv"}) {
@@ -158,6 +161,8 @@ std::string figure_text(const checked_figure& f, double x) {
   return pm::to_string(x, f.unit, 4);
 }
 
+}  // namespace
+
 // --- plan -----------------------------------------------------------------------------------
 
 const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::engine e) {
@@ -167,7 +172,7 @@ const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::eng
   return nullptr;
 }
 
-simulated_service service_of(const planned& p, const pm::plan_point& point) {
+simulated_service simulated_service_of(const planned& p, const pm::plan_point& point) {
   const pm::plan_request& q = p.request;
   simulated_service s;
   s.one = pm::deployment_of(q, point);
@@ -178,18 +183,22 @@ simulated_service service_of(const planned& p, const pm::plan_point& point) {
   if (point.speculation_index) s.options.speculate = pm::speculation_of(q, point);
   s.options.replicas = point.replicas;
   s.options.scheduler = pm::scheduler_of(s.one);
-  // TensorRT-LLM divides prompts where the budget is smaller, as --save starts it.
-  if (point.chunk_tokens && *point.chunk_tokens < pm::detail::uncached_tokens(q.load))
-    s.options.scheduler->chunked_prefill = true;
   const double running = std::ceil(point.batch_limit / s.one.layout.data);
+  // TensorRT-LLM divides prompts under a stated budget, and where they may exceed its own beside
+  // what decodes, as --save starts it.
+  const double longest = q.load.input_tokens * (1.0 + 3.0 * q.load.input_cv);
+  if (point.chunk_tokens || divides_prompts(longest, running, s.options.scheduler->token_budget))
+    s.options.scheduler->chunked_prefill = true;
   if (running >= 1.0 && running < s.options.scheduler->max_running)
     s.options.scheduler->max_running = static_cast<int>(running);
   return s;
 }
 
+namespace {
+
 simulated_load load_of_plan(const pm::plan_request& q) {
   simulated_load l;
-  l.generated = pm::workload_of(q.load, 1);
+  l.generated = pm::workload_of(with_spread(q.load), 1);
   l.typical_tokens = q.load.input_tokens + q.load.output_tokens;
   return l;
 }
@@ -197,7 +206,7 @@ simulated_load load_of_plan(const pm::plan_request& q) {
 service_check check_of_point(const planned& p, const pm::plan_point& point,
                              const std::optional<simulated_load>& given) {
   service_check c;
-  simulated_service s = service_of(p, point);
+  simulated_service s = simulated_service_of(p, point);
   const pm::serving_estimate& closed = point.serving;
   simulated_load l = given ? *given : load_of_plan(p.request);
   if (given) {

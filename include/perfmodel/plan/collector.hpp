@@ -128,6 +128,11 @@ class plan_collector {
       reject(p, p.serving.feasible);
       return true;
     }
+    for (const plan_refusal& r : q_.refused) {
+      if (!refuses(r, p)) continue;
+      reject(p, r.why);
+      return true;
+    }
     if (!p.meets_targets && !has_met_targets() && is_nearest(x)) {
       if (exceeds_bound(p)) return x.misses.of_queue() <= 1.0;
       r_.nearest_point = p;

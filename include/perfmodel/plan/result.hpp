@@ -42,6 +42,29 @@ struct plan_point {
   bool meets_targets = true;
 };
 
+/// Refusal of a point, for a reason, in the next plan of the same request.
+/// Test: a plan that refuses its cheapest point chooses the next, and counts the reason.
+inline plan_refusal refusal_of(const plan_point& p, const feasibility& why) {
+  plan_refusal r{
+      p.accelerator,       p.precision.name, p.serving_engine, p.layout,      {}, p.chunk_tokens,
+      p.speculation_index, p.replicas,       p.gpus,           p.batch_limit, why};
+  if (p.prefill) r.prefill = p.prefill->layout;
+  return r;
+}
+
+namespace detail {
+
+inline bool refuses(const plan_refusal& r, const plan_point& p) {
+  if (r.prefill.has_value() != p.prefill.has_value()) return false;
+  if (r.prefill && !(*r.prefill == p.prefill->layout)) return false;
+  return r.accelerator == p.accelerator && r.precision == p.precision.name &&
+         r.serving_engine == p.serving_engine && r.layout == p.layout &&
+         r.chunk_tokens == p.chunk_tokens && r.speculation_index == p.speculation_index &&
+         r.replicas == p.replicas && r.gpus == p.gpus && r.batch_limit == p.batch_limit;
+}
+
+}  // namespace detail
+
 /// Rejected candidates with the same accelerator, precision and reason. `layout`, `needed` and
 /// `available` are those of the candidate that is nearest to feasible.
 struct plan_rejection {
