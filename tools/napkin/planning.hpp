@@ -113,7 +113,7 @@ struct plan_simulation {
   std::string reason{};       ///< why there is no simulation; else ""
   perfmodel::duration<> ttft{}, itl{}, e2e{};
   perfmodel::feasibility missed{};  ///< the target that is missed most
-  int refused = 0;                  ///< cheaper deployments whose simulation misses a target
+  int refused = 0;                  ///< cheaper deployments that miss a target when simulated
 };
 
 struct planned {

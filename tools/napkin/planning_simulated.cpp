@@ -1,4 +1,4 @@
-// Simulation of the first row of a plan. A row whose simulation misses a target is refused.
+// Simulation of the first row of a plan. A row that misses a target is refused.
 #include <algorithm>
 #include <cmath>
 

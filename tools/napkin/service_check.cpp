@@ -184,8 +184,8 @@ simulated_service simulated_service_of(const planned& p, const pm::plan_point& p
   s.options.replicas = point.replicas;
   s.options.scheduler = pm::scheduler_of(s.one);
   const double running = std::ceil(point.batch_limit / s.one.layout.data);
-  // TensorRT-LLM divides prompts under a stated budget, and where they may exceed its own beside
-  // what decodes, as --save starts it.
+  // TensorRT-LLM divides prompts under a stated budget, and where they and the decodes may
+  // exceed its own, as --save starts it.
   const double longest = q.load.input_tokens * (1.0 + 3.0 * q.load.input_cv);
   if (point.chunk_tokens || divides_prompts(longest, running, s.options.scheduler->token_budget))
     s.options.scheduler->chunked_prefill = true;

@@ -47,8 +47,8 @@ struct plan_pools {
   std::vector<accelerator> prefill_accelerators{};
 };
 
-/// A candidate that a plan does not choose, whatever its estimate says: for example because its
-/// simulation misses a target.
+/// A candidate that a plan does not choose, whatever its estimate says: for example because it
+/// misses a target when simulated.
 struct plan_refusal {
   label accelerator{};
   label precision{};
