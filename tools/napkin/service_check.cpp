@@ -147,6 +147,50 @@ void compare(service_check& c, const simulated_service& s,
   }
 }
 
+/// Requests in the service of an open loop, over time.
+class backlog {
+ public:
+  void add(const pm::request_record& r) {
+    arrivals_.push_back({r.index, r.arrival});
+    completions_.push_back(r.arrival + r.e2e);
+  }
+  /// Requests arrived and not completed when request `index` arrives.
+  double at(std::int64_t index) const {
+    const auto found = std::find_if(arrivals_.begin(), arrivals_.end(),
+                                    [&](const arrival& a) { return a.index == index; });
+    if (found == arrivals_.end()) return 0.0;
+    const auto ended = std::count_if(completions_.begin(), completions_.end(),
+                                     [&](double end) { return end <= found->time; });
+    return static_cast<double>(index - ended);
+  }
+
+ private:
+  struct arrival {
+    std::int64_t index = 0;
+    double time = 0.0;
+  };
+  std::vector<arrival> arrivals_{};
+  std::vector<double> completions_{};
+};
+
+/// Rate of completions where the backlog of an open loop still grows in the second half of the
+/// counted requests: by more than 1 % of them and three standard deviations, of the arrivals and
+/// of the requests in the service.
+std::optional<double> overloaded_rate_of(const backlog& b, const simulated_service& s,
+                                         const request& r) {
+  constexpr double share = 0.01, deviations = 3.0;
+  if (!s.options.count) return {};
+  const std::int64_t end = s.options.warm_up + *s.options.count;
+  const std::int64_t half = *s.options.count / 2;
+  const double arrived = static_cast<double>(half);
+  const double before = std::max(b.at(end - half), 0.0);
+  const double growth = b.at(end) - before;
+  const double chance = deviations * (r.number("arrival_cv") * std::sqrt(arrived) +
+                                      r.number("output_cv") * std::sqrt(before));
+  if (growth <= share * arrived + chance) return {};
+  return r.number("requests_per_s") * (1.0 - growth / arrived);
+}
+
 /// Simulates, and keeps the reason where that is not possible.
 template <class Simulate>
 void simulate_into(service_check& c, const Simulate& run) {
@@ -283,9 +327,13 @@ service_check check_of_serving(const json& object, const given_profile* profile,
         static_cast<std::uint64_t>(is_short ? std::ceil(requests_of_short_runs / run) : 1.0);
     if (is_short) c.description += cat(", ", times, " times");
     std::vector<pm::simulation_result> runs;
+    backlog in_service;
+    const auto keeps = [&](const pm::request_record& one) { in_service.add(one); };
     for (std::uint64_t seed = 1; seed <= times; ++seed)
-      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr));
+      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr, keeps));
     compare(c, s, runs, value);
+    if (r.has("requests_per_s") && c.reason.empty())
+      c.overloaded_rate = overloaded_rate_of(in_service, s, r);
   });
   return c;
 }
@@ -355,6 +403,14 @@ void scale(pm::time_range& range, double factor) {
   range.high = factor * range.high;
 }
 
+/// States that requests arrive faster than the simulated engine completes them.
+void state_overload(outcome<>& answer, double offered, double completed) {
+  answer.set(pm::infeasible("requests arrive faster than the simulated engine completes them",
+                            "req/s", offered, completed));
+  answer.facts["offered_requests_per_s"] = number_json("requests_per_s", offered);
+  answer.facts["sustainable_requests_per_s"] = number_json("requests_per_s", completed);
+}
+
 }  // namespace
 
 void simulate_instead(outcome<>& closed_form, const request& r, const json& object) {
@@ -385,6 +441,8 @@ void simulate_instead(outcome<>& closed_form, const request& r, const json& obje
   // A search over rates has no simulation for each; near saturation the two differ.
   if (closed_form.facts.contains("largest_rate_requests_per_s"))
     closed_form.facts["largest_rate_method"] = "closed_form";
+  if (c.overloaded_rate)
+    state_overload(closed_form, r.number("requests_per_s"), *c.overloaded_rate);
   closed_form.facts["method"] = "simulation";
   closed_form.notes.push_back({"method", cat("simulation, ", c.description)});
 }
