@@ -61,6 +61,19 @@ constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
   return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
 }
 
+/// Decode batch of data-parallel groups of which each takes part with as many sequences as the
+/// largest has, one at least. In an open loop the router keeps their numbers within one of each
+/// other, so the largest has (G - 1) / (2 G) more than the mean.
+/// Source: vLLM v1/worker/dp_utils.py (idle ranks run a dummy batch; batches are padded to the
+/// largest).
+template <Scalar T>
+constexpr T batch_of_groups(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                            const T& batch) {
+  const double groups = d.layout.data;
+  if (groups == 1.0) return batch;
+  return scalar_max(T(groups), T(batch + (l.is_closed() ? 0.0 : 0.5 * (groups - 1.0))));
+}
+
 /// Step times at a decode batch of `batch` sequences, without preemptions.
 template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, EstimateStep>& in,
@@ -68,7 +81,8 @@ constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, Estim
   const auto with_prefill = [&](const basic_iteration<T>& i) {
     return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
   };
-  const basic_iteration<T> decode{batch, mean_context(in.load)};
+  const basic_iteration<T> decode{batch_of_groups(in.deployment, in.load, batch),
+                                  mean_context(in.load)};
   const duration<T> decode_time =
       named("decode step", evaluation, decode_step_time(in.estimate_step, decode));
   return prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch, decode_time,
