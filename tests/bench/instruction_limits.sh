@@ -61,7 +61,7 @@ prepared_open|1000|239900|a service in an open loop, of a prepared deployment
 drafts|100|68000|a service with 3 draft tokens
 pools|100|84500|a service of a prefill and a decode replica
 plan|3815|41800|a plan, each evaluated candidate
-open_plan|2904|147500|a plan of an open loop, each evaluated candidate
+open_plan|2904|47500|a plan of an open loop, each candidate
 MODES
 
 if [[ -n $napkin ]]; then
