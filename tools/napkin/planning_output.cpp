@@ -635,7 +635,7 @@ std::string plan_text(const planned& p, bool wide) {
   if (wide) s += details_text(p);
   std::string notes = load_text(p.request);
   notes += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
-               " left out (same cost and ITL as another, longer TTFT).\n");
+               " left out (another costs no more, with no higher ITL).\n");
   if (p.calibrations.empty() && !wide) notes += basis_text(p);
   if (!p.not_read.empty()) notes += wrapped(not_read_text(p.not_read), 0);
   notes += "Effects of quantization on output quality are not modelled.\n";

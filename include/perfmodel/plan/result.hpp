@@ -85,8 +85,9 @@ struct plan_result {
   std::vector<plan_rejection> rejected{};
   /// Number of serving estimates: one for each replica count and batch limit of a candidate.
   long evaluated = 0;
-  /// Batch limits skipped because more replicas dominate them (equal cost, less queueing); counted
-  /// in neither `evaluated` nor `feasible`.
+  /// Points that were not evaluated to the end: batch limits that more replicas dominate (equal
+  /// cost, less queueing) and, in an open loop, points with a higher ITL than a cheaper
+  /// point. `evaluated` and `feasible` count none of them.
   long pruned = 0;
   /// Evaluated points that fit in memory, within the limits of queueing.
   long feasible = 0;
