@@ -63,9 +63,7 @@ const std::map<std::string, std::function<std::string(const moe_row&)>> parts = 
               std::to_string(x.workload.expert_parallel);
      }},
     {"routings held out",
-     [](const moe_row& x) {
-       return std::to_string(x.routing == pm::expert_routing::power_law);
-     }},
+     [](const moe_row& x) { return std::to_string(x.routing == pm::expert_routing::power_law); }},
     {"token counts held out", [](const moe_row& x) {
        return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
      }}};

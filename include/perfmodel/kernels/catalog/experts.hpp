@@ -60,7 +60,7 @@ constexpr moe_kernels cutlass_row(const char* name, const std::array<double, 5>&
   return k;
 }
 /// CUTLASS grouped GEMM through FlashInfer on Hopper with fp8 blocks of 128 x 128: fitted to 216
-/// balanced rows, all on eight ranks, and 232 skewed ones on 2 to 256 ranks of the same source. Mean
+/// balanced rows, all on eight ranks, and 232 skewed ones on 2 to 256 ranks of that source. Mean
 /// errors 9.7 % in sample, 10.6 % of shapes left out, 11.6 % with one of the two routings left out
 /// (16 % where the sum reads the rows of all ranks). matrix_ratio stays at its upper limit.
 inline constexpr moe_kernels cutlass_experts =
@@ -89,10 +89,10 @@ inline constexpr moe_kernels cutlass_fp8_per_tensor_experts{
 inline constexpr moe_kernels triton_experts_rtx_pro_6000 =
     moe_row("triton_experts_rtx_pro_6000", {30.34, 1.114, 0.8332, 2.213}, 3.0, {16.0, 128.0}, true);
 // CUTLASS grouped GEMMs through FlashInfer on RTX PRO 6000 by vLLM 0.24, in bf16, fp8 with a scale
-// per tensor, and NVFP4 with its tiles of 128 rows. fit_moe.cpp fits each to the balanced and skewed
+// per tensor, and NVFP4 with its tiles of 128 rows. fit_moe.cpp fits each to balanced and skewed
 // rows of ai-dynamo/aiconfigurator 095f58a5 (167, 155, 209; without models that have no gate). Mean
 // errors in sample 14, 13, 10 %, of shapes left out 15, 14, 10 %, of a routing left out 16, 14,
-// 12 %. Where the sum reads the rows of all ranks, skewed rows outside the fit were 21, 18, 20 % off.
+// 12 %. With a sum over the rows of all ranks, skewed rows left out were 21, 18, 20 % off.
 // A tile_fill of bf16 and fp8 is not seen; NVFP4's dram_saturation and buffer_share are at limits.
 // clang-format off
 inline constexpr moe_kernels
