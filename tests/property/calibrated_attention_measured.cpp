@@ -117,7 +117,7 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   for (const char* gpu : {"h100_sxm", "h200_sxm"}) {
     INFO(gpu << " " << own[gpu].mean() << ", with the other's " << other[gpu].mean());
     CHECK(own[gpu].n > 500);
-    CHECK(own[gpu].mean() < 0.072);
+    CHECK(own[gpu].mean() < 0.073);  // CUTLASS's are fitted with skewed rows, see below
     CHECK(other[gpu].mean() < 0.075);
     CHECK(own[gpu].coverage() > 0.77);
   }
@@ -134,6 +134,23 @@ TEST_CASE("expert profiles hit published latencies", "[calibrated][shared]") {
   CHECK(untuned.mean() < 0.045);
   CHECK(own["a100_sxm"].n == 162);
   CHECK(own["a100_sxm"].mean() < 0.14);
+}
+
+TEST_CASE("skewed experts hit published latencies", "[calibrated][shared]") {
+  auto rows = published::skewed_moe_rows(perfmodel_test::measured_folder());
+  const auto workstation = published::workstation_moe_rows(perfmodel_test::measured_folder(), true);
+  rows.insert(rows.end(), workstation.begin(), workstation.end());
+  REQUIRE_FALSE(rows.empty());
+  std::map<std::string, score> by_gpu;
+  for (const auto& x : rows) {
+    const auto p = pm::catalog::moe_profile_of(*x.device);
+    by_gpu[x.gpu].add(x.estimate(p.value).time.value(), x.seconds, p.log_sigma);
+  }
+  CHECK(by_gpu["h100_sxm"].n + by_gpu["h200_sxm"].n == 1125);
+  CHECK(by_gpu["h100_sxm"].mean() < 0.115);
+  CHECK(by_gpu["h200_sxm"].mean() < 0.135);
+  CHECK(by_gpu["rtx_pro_6000"].n == 357);
+  CHECK(by_gpu["rtx_pro_6000"].mean() < 0.125);  // 0.20 with the sum over the rows of all ranks
 }
 
 TEST_CASE("256 experts with group-limited routing, held out of every fit", "[calibrated][shared]") {

@@ -16,15 +16,20 @@ namespace {
 
 /// Larger than the transfer needs: the source's own log_sigma is for held-out shapes, and the
 /// transfer is scored on shapes it was fitted to; nvfp4 was measured on no source.
-const std::set<std::string> wider = {
-    "decode bf16 h200_sxm",         "decode fp8 l40s",
-    "prefill bf16 a100_sxm_80gb",   "prefill fp8 l40s",
-    "experts bf16 h100_sxm",        "experts fp8 h100_sxm",
-    "experts fp8, spread h100_sxm", "products bfloat16 a100_sxm_80gb",
-    "products bfloat16 h100_sxm",   "products bfloat16 h200_sxm",
-    "products fp8 h100_sxm",        "products fp8_block b200_sxm",
-    "products fp8_block h100_sxm",  "products nvfp4 b200_sxm",
-    "decode bf16 h100_sxm"};
+const std::set<std::string> wider = {"decode bf16 h200_sxm",
+                                     "decode fp8 l40s",
+                                     "prefill bf16 a100_sxm_80gb",
+                                     "prefill fp8 l40s",
+                                     "experts bf16 h100_sxm",
+                                     "experts fp8 h100_sxm",
+                                     "products bfloat16 a100_sxm_80gb",
+                                     "products bfloat16 h100_sxm",
+                                     "products bfloat16 h200_sxm",
+                                     "products fp8 h100_sxm",
+                                     "products fp8_block b200_sxm",
+                                     "products fp8_block h100_sxm",
+                                     "products nvfp4 b200_sxm",
+                                     "decode bf16 h100_sxm"};
 
 }  // namespace
 
@@ -47,7 +52,7 @@ TEST_CASE("intervals of transferred profiles cover 72 to 90 % of a chip, or are 
     }
   }
   CHECK(lines == 43);
-  CHECK(within == lines - 15);
+  CHECK(within == lines - 14);
 }
 
 }  // namespace property_transferred_recorded

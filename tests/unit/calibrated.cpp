@@ -719,7 +719,7 @@ TEST_CASE("an interval is wider beyond the shapes that were measured, and by kin
   // GB200's experts are B200's; a format that was not measured on the source GPU is less certain.
   const pm::moe_ffn shared{
       .tokens = 8, .hidden = 4096, .intermediate = 2048, .experts = 64, .top_k = 8};
-  CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.11);
+  CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::gb200)) == 0.10);
   CHECK(pm::stated_log_sigma(shared, pm::calibrated_for(c::l4)) >= 0.3);
   const pm::kind_log_sigmas ada = c::transferred_gemm_log_sigmas(c::l40s, c::measured_a100);
   CHECK(ada[0] == 0.13);

@@ -562,6 +562,11 @@ TEST_CASE("grouped GEMMs of the busiest of four ranks by hand, with shared exper
   x.format = pm::fp8;
   CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
              WithinRel(400 * (450 * 4 + 150 * 2) + ((112.5 + 400) * 2 + 100 * 4) * 1000.0, 1e-12));
+  // A library that sums the rank's rows reads and writes each, reads 100 tokens, writes 100 results.
+  k.all_rows_buffered = false;
+  k.sums_own_rows = true;
+  CHECK_THAT(pm::detail::buffer_bytes(x, 150.0, 62.5, k).value(),
+             WithinRel(112.5 * 450 * 4 + (112.5 * 4 + 100 * 4) * 1000.0, 1e-12));
 }
 
 TEST_CASE("rows and experts of the busiest rank", "[calibrated]") {

@@ -40,7 +40,7 @@ struct filled_experts {
   static constexpr std::size_t count = 5;
   static constexpr std::array<pm::fitted_parameter, count> parameters = {
       {expert_floor,
-       {"matrix_ratio", 0.17, 0.02, 1.5},
+       {"matrix_ratio", 0.17, 0.02, 1.0},
        {"dram_saturation", 0.15, 0.02, 10.0},
        {"buffer_share", 0.7, 0.1, 1.0},
        {"tile_fill [us]", 1.1, 0.01, 20.0}}};

@@ -62,6 +62,8 @@ const std::map<std::string, std::function<std::string(const moe_row&)>> parts = 
        return std::to_string(x.workload.tensor_parallel) + "/" +
               std::to_string(x.workload.expert_parallel);
      }},
+    {"routings held out",
+     [](const moe_row& x) { return std::to_string(x.routing == pm::expert_routing::power_law); }},
     {"token counts held out", [](const moe_row& x) {
        return std::to_string(static_cast<int>(std::log2(x.workload.tokens) / 3.0));
      }}};
@@ -79,8 +81,8 @@ void report(const std::string& name, const std::vector<moe_row>& rows, scores& o
   const predictor<Model> predict(rows);
   const auto measured = published::seconds_of(rows);
   pm::fit_options in_sample;
-  // NVFP4's dram_saturation stays at its upper limit.
-  in_sample.refuse = name != pm::catalog::cutlass_nvfp4_experts_rtx_pro_6000.name.view();
+  // With tile_fill, matrix_ratio or dram_saturation may stay at its upper limit.
+  in_sample.refuse = !(rows.front().kernels->tile_fill.value() > 0.0);
   const auto fit =
       pm::fit_log_ratios(Model::parameters, std::span<const double>(measured), predict, in_sample);
   published::print_score("in sample", name, fit.residual);
@@ -167,8 +169,9 @@ int run(const std::string& folder, bool) {
     if (x.fitted) libraries[x.kind()].push_back(x);
   }
 
-  for (const auto& x : published::workstation_moe_rows(folder)) {
-    libraries[x.kernels->name.c_str()].push_back(x);
+  for (const bool skewed_routing : {false, true}) {
+    for (const auto& x : published::workstation_moe_rows(folder, skewed_routing))
+      libraries[x.kind()].push_back(x);
   }
 
   const auto skewed = published::skewed_moe_rows(folder);

@@ -203,9 +203,18 @@ inline std::vector<moe_row> moe_rows(const std::string& folder, bool grouped = f
   return out;
 }
 
-/// Balanced experts of vLLM 0.24 on RTX PRO 6000, by CUTLASS in bf16, fp8 and NVFP4. Rows with 512
-/// experts or a hidden size of 2,688 have no gate.
-inline std::vector<moe_row> workstation_moe_rows(const std::string& folder) {
+/// Routing of a row: balanced, or by a power law with the exponent in its name.
+inline void set_routing(moe_row& x, const std::string& distribution) {
+  const std::string power_law = "power_law_";
+  x.routing = pm::expert_routing::balanced;
+  if (!distribution.starts_with(power_law)) return;
+  x.routing = pm::expert_routing::power_law;
+  x.popularity_exponent = std::stod(distribution.substr(power_law.size()));
+}
+
+/// Experts of vLLM 0.24 on RTX PRO 6000, by CUTLASS in bf16, fp8 and NVFP4, balanced or `skewed`.
+/// Rows with 512 experts or a hidden size of 2,688 have no gate.
+inline std::vector<moe_row> workstation_moe_rows(const std::string& folder, bool skewed = false) {
   namespace cat = pm::catalog;
   std::vector<moe_row> out;
   for (const auto& r : rows_of(folder, "aic_moe_new_public.csv")) {
@@ -216,31 +225,33 @@ inline std::vector<moe_row> workstation_moe_rows(const std::string& folder) {
                                                          : nullptr;
     const bool gated = r.count("num_experts") != 512.0 && r.count("hidden_size") != 2688.0;
     if (kernels == nullptr || !gated || r.text("gpu") != "rtx_pro_6000_server" ||
-        r.text("distribution") != "balanced")
+        (r.text("distribution") == "balanced") == skewed)
       continue;
     const pm::number_format format = dtype == "nvfp4" ? pm::fp4 : format_of(dtype);
-    out.push_back({.gpu = "rtx_pro_6000",
-                   .group = shape_in(r),
-                   .workload = experts_in(r, format),
-                   .device = &cat::rtx_pro_6000,
-                   .kernels = kernels,
-                   .seconds = r.seconds(),
-                   .routing = pm::expert_routing::balanced,
-                   .fitted = true});
+    moe_row x{.gpu = "rtx_pro_6000",
+              .group = shape_in(r),
+              .workload = experts_in(r, format),
+              .device = &cat::rtx_pro_6000,
+              .kernels = kernels,
+              .seconds = r.seconds(),
+              .fitted = true};
+    set_routing(x, r.text("distribution"));
+    out.push_back(x);
   }
   return out;
 }
 
-/// Experts of vLLM 0.24 on H100 and H200 with routing by a power law. Only those with a scale per
-/// tensor are fitted: no balanced ones are published. Nemotron's have no gate.
+/// Experts of vLLM 0.24 on H100 and H200 with routing by a power law. CUTLASS's are fitted: no
+/// balanced ones with a scale per tensor are published, and those with block scales are all on
+/// eight ranks. DeepSeek's 7168 x 2048 x 256 are not: their router restricts a token to groups.
+/// Nemotron's have no gate.
 inline std::vector<moe_row> skewed_moe_rows(const std::string& folder) {
   std::vector<moe_row> out;
   for (const auto& r : rows_of(folder, "aic_moe_new_public.csv")) {
     const std::string& dtype = r.text("dtype");
-    const std::string power_law = "power_law_";
     const pm::accelerator* device = device_named(r.text("gpu"));
     const bool hopper = device != nullptr && device->architecture == pm::chip_architecture::hopper;
-    if (!hopper || !r.text("distribution").starts_with(power_law)) continue;
+    if (!hopper || !r.text("distribution").starts_with("power_law_")) continue;
     if (dtype != "bfloat16" && dtype != "fp8" && dtype != "fp8_block") continue;
     const bool per_tensor = dtype == "fp8";
     const bool by_cutlass = r.text("backend").find("cutlass") != std::string::npos;
@@ -252,10 +263,9 @@ inline std::vector<moe_row> skewed_moe_rows(const std::string& folder) {
                          : dtype == "bfloat16" ? &pm::catalog::triton_experts
                          : by_cutlass          ? &pm::catalog::cutlass_experts
                                                : &pm::catalog::triton_fp8_experts,
-              .seconds = r.seconds(),
-              .routing = pm::expert_routing::power_law,
-              .popularity_exponent = std::stod(r.text("distribution").substr(power_law.size())),
-              .fitted = per_tensor};
+              .seconds = r.seconds()};
+    set_routing(x, r.text("distribution"));
+    x.fitted = by_cutlass && x.group != "7168x2048x256";
     x.workload.gated = r.count("topk") != 22.0 && r.count("hidden_size") != 2688.0;
     out.push_back(x);
   }

@@ -22,6 +22,7 @@ struct basic_moe_kernels {
   T most_tile_rows = T(128.0);  ///< rows of a tile with many tokens per expert
   T tile_columns = T(128.0);
   bool all_rows_buffered = false;  ///< ranks buffer the rows of all ranks between GEMMs
+  bool sums_own_rows = false;      ///< the sum reads the rank's rows only, not those of all ranks
   duration<T> floor{};      ///< launches of the five kernels: sort, two GEMMs, activation, sum
   T buffer_share = T(1.0);  ///< share of DRAM bandwidth for the buffers between kernels
   T matrix_ratio = T(1.0);  ///< matrix rate of these kernels / matrix rate of GEMMs
@@ -48,6 +49,7 @@ struct basic_moe_kernels {
     f(field::count("most_tile_rows"), s.most_tile_rows...);
     f(field::count("tile_columns"), s.tile_columns...);
     f("all_rows_buffered", s.all_rows_buffered...);
+    f("sums_own_rows", s.sums_own_rows...);
     f(field::positive("floor"), s.floor...);
     f(field::positive("buffer_share"), s.buffer_share...);
     f(field::positive("matrix_ratio"), s.matrix_ratio...);
@@ -298,6 +300,9 @@ constexpr routed_work<T> routed_to_rank(const basic_moe_ffn<T>& x,
 /// of all ranks.
 /// A library that buffers all rows also converts them and the tokens for 8-bit GEMMs: 16 bits are
 /// read, 8 bits are written and read.
+/// A library with sums_own_rows reads the tokens, writes and reads the rank's rows, and writes a
+/// result per token.
+/// Source: FlashInfer, finalizeMoeRoutingKernel: it skips the experts of other ranks.
 template <Scalar T>
 constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const T& rank_rows,
                                 const basic_moe_kernels<T>& k) {
@@ -307,7 +312,9 @@ constexpr bytes<T> buffer_bytes(const basic_moe_ffn<T>& x, const T& width, const
   const T buffered_rows = k.all_rows_buffered ? all_rows : own_rows;
   const bool low_precision = bits_of(x.format) < 12.0;
   const double converted_bytes = low_precision && k.all_rows_buffered ? 2.0 : 0.0;
-  const T outer_values = 2.0 * (own_rows + all_rows) + 2.0 * converted_bytes * x.tokens;
+  const T outer_values = k.sums_own_rows
+                             ? T(4.0 * (own_rows + x.tokens))
+                             : T(2.0 * (own_rows + all_rows) + 2.0 * converted_bytes * x.tokens);
   return named("buffer bytes", (buffered_rows * (4.0 * (up + width) + converted_bytes * width) +
                                 outer_values * x.hidden) *
                                    byte);

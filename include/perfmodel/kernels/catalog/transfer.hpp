@@ -71,11 +71,11 @@ inline constexpr measured_machine
     measured_h200{&profile_h200_sxm, &attention_h200_sxm, &triton_and_cutlass,
                   {0.086, 0.086, 0.118},               {0.088, 0.082, 0.071, 0.085}, {0.15, 0.30, 0.070, 0.112}},
     measured_b200{&profile_b200_sxm, &attention_b200_sxm, &trtllm_on_b200,
-                  {0.118, 0.13, 0.082, 0.133},         {0.114, 0.100, 0.103, 0.090}, {0.11, 0.0, 0.14, 0.105}},
+                  {0.118, 0.13, 0.082, 0.133},         {0.114, 0.100, 0.103, 0.090}, {0.10, 0.0, 0.14, 0.105}},
     measured_l40s{&profile_l40s, &attention_l40s, &triton_and_cutlass,
                   {0.160, 0.150, 0.220},               {0.071, 0.097, 0.112, 0.103}, {}},
     measured_rtx_pro_6000{&profile_rtx_pro_6000, &attention_rtx_pro_6000, &cutlass_on_rtx,
-                  {0.125},                             {},                           {0.20, 0.45, 0.22, 0.22}},
+                  {0.125},                             {},                           {0.165, 0.45, 0.165, 0.165}},
     measured_mi300x{&profile_mi300x, &attention_mi300x, &aiter_on_cdna3,
                   {0.0, 0.0, 0.16},                    {},                           {0.062, 0.0, 0.225}},
     measured_mi355x{&profile_mi355x, &attention_mi355x, &aiter_on_cdna4,
@@ -385,9 +385,9 @@ constexpr machine_profile moe_profile_of(const accelerator& a) {
   }
   const bool workstation = original == &measured_rtx_pro_6000;
   const bool seen = original == &measured_h100 || original == &measured_h200 || workstation;
-  p.log_sigma = seen
-                    ? (std::max)(workstation ? 0.2 : 0.096, change_log_sigma(a, original->device()))
-                    : transferred_experts_log_sigma;
+  p.log_sigma =
+      seen ? (std::max)(workstation ? 0.165 : 0.096, change_log_sigma(a, original->device()))
+           : transferred_experts_log_sigma;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
   return p;
 }
