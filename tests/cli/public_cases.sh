@@ -6,7 +6,7 @@
 # public_cases.sh <napkin> <source folder>
 . "$(dirname "$0")/lib.bash"
 [[ -z $sanitized ]] || { echo 'skipped: services take too long under a sanitizer'; exit 77; }
-least=57
+least=60
 data=$source_dir/tests/data
 scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT

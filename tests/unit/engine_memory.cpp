@@ -126,6 +126,30 @@ TEST_CASE("engine_memory: SGLang's defaults by release") {
   CHECK(memory_budget_of(d).utilization > now);
 }
 
+TEST_CASE("engine_memory: MXFP4 experts in vLLM's whole tiles") {
+  using pm::engine_release;
+  const auto gib = [](const pm::transformer& m, const pm::accelerator& chip, engine e,
+                      engine_release r) {
+    pm::deployment d{.device = chip, .model = m};
+    d.serving_engine = e;
+    d.release = r;
+    return weight_bytes_per_device(d).value() / 1073741824.0;
+  };
+  const pm::transformer& large = pm::catalog::gpt_oss_120b;
+  const pm::transformer& small = pm::catalog::gpt_oss_20b;
+  const pm::accelerator& h100 = pm::catalog::h100_sxm;
+  // "Model loading took" in the logs of vllm-project/vllm#23278 and #33155, and of a run of 0.19.
+  CHECK(near(gib(large, h100, engine::vllm, engine_release::vllm_0_10), 65.9651, 0.002));
+  CHECK(near(gib(large, h100, engine::vllm, engine_release::vllm_0_14), 64.38, 0.002));
+  CHECK(near(gib(small, pm::catalog::a100_sxm_80gb, engine::vllm, engine_release::vllm_0_14), 13.72,
+             0.005));
+  // The file has 60.77 GiB. Widths of whole tiles stay.
+  CHECK(near(gib(large, h100, engine::sglang, engine_release::latest), 60.77, 0.001));
+  const pm::transformer& whole = pm::catalog::qwen_3_30b_a3b;
+  CHECK(gib(whole, h100, engine::vllm, engine_release::latest) ==
+        gib(whole, h100, engine::none, engine_release::latest));
+}
+
 TEST_CASE("engine_memory: a release is one of its engine's") {
   using pm::engine_release;
   CHECK(pm::engine_of(engine_release::vllm_0_14) == engine::vllm);

@@ -6,6 +6,7 @@
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
 #include <perfmodel/step/recurrent_memory.hpp>
+#include <perfmodel/step/stored_experts.hpp>
 
 namespace perfmodel::inline v0_3 {
 
@@ -32,13 +33,14 @@ constexpr bytes<T> weights_of_device(const basic_deployment<T>& d) {
                                 [&](const auto& x) { return x.latent_weights(d.model.hidden); });
   const T vocabulary = p.embedding + p.head;
   const T encoder = d.model.encoder ? d.model.encoder->parameters : T(0.0);
-  return named("weight bytes per device",
-               (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
-                   (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
-                       stored(d.weights.linear) +
-                   p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
-                   (p.expert_biases / expert_ranks + p.other) / pipeline * other +
-                   encoder / tensor * other + vocabulary / tensor * stored(d.weights.of_tables()));
+  return named(
+      "weight bytes per device",
+      (p.attention / tensor + replicated) / pipeline * stored(d.weights.attention) +
+          (p.linear / tensor + latents * (1.0 - 1.0 / tensor)) / pipeline *
+              stored(d.weights.linear) +
+          padding_of_experts(d) * p.experts / expert_ranks / pipeline * stored(d.weights.experts) +
+          (p.expert_biases / expert_ranks + p.other) / pipeline * other + encoder / tensor * other +
+          vocabulary / tensor * stored(d.weights.of_tables()));
 }
 /// weight_bytes_per_device(d) without the check of the model.
 template <Scalar T>
