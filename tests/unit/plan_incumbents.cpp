@@ -100,6 +100,20 @@ TEST_CASE("plan incumbents: with targets, two accelerators and bursts") {
   CHECK(compare(q) > 0.04);
 }
 
+TEST_CASE("plan incumbents: refused points leave out no others") {
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 6.0);
+  q.engines = {pm::engine::vllm};
+  q.precisions.resize(1);
+  q.chunk_budgets.clear();
+  for (int round = 0; round < 4; ++round) {
+    const pm::plan_result r = pm::plan(q, measured);
+    REQUIRE_FALSE(r.frontier.empty());
+    for (const pm::plan_point& p : r.frontier)
+      q.refused.push_back(pm::refusal_of(p, pm::infeasible("it misses", "s", 2.0, 1.0)));
+    compare(q);
+  }
+}
+
 TEST_CASE("plan incumbents: the ITL to beat, by hand") {
   const auto point = [](int gpus, double cost, double itl) {
     pm::plan_point p;

@@ -35,6 +35,13 @@ std::vector<timed_candidate> fastest_candidates(const plan_request& q, const acc
   return all;
 }
 
+/// Whether a point serves the load within the targets, and the request does not refuse it.
+inline bool may_be_incumbent(const plan_request& q, const evaluated_point& x) {
+  const auto is_of = [&x](const plan_refusal& r) { return refuses(r, x.point); };
+  return x.point.serving.feasible && x.misses.worst() <= 1.0 &&
+         std::none_of(q.refused.begin(), q.refused.end(), is_of);
+}
+
 /// Incumbents of a plan for an open loop, where the cost of a point is known without its
 /// evaluation. Each accelerator and number of GPUs has the point of the deployment with the least
 /// decode time of one sequence, of the first three that fill these GPUs.
@@ -57,7 +64,7 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
         const auto& evaluator = evaluators.at(a, x.candidate->serving_engine);
         candidate_evaluation evaluation(q, *x.candidate, evaluator, false, none);
         const evaluated_point point = evaluation.evaluate_count(gpus / ranks);
-        if (point.point.serving.feasible && point.misses.worst() <= 1.0) {
+        if (may_be_incumbent(q, point)) {
           found.add(point.point);
           break;
         }

@@ -121,7 +121,7 @@ class latency_pieces {
     return newton_root(share, below, above, least_tail);
   }
 
-  /// Newton's method. Its error after a step is at most the step's square over twice the least tail.
+  /// Newton's method. Its error after a step is at most the step's square over twice `least_tail`.
   constexpr double newton_root(double share, double below, double above, double least_tail) const {
     double x = below;
     for (int step = 0; step < 200; ++step) {
