@@ -54,14 +54,14 @@ bound|10000|330|a prepared bound of a decode step, its time alone
 step|100000|2190|a prepared decode step, its time alone
 steps|100000|985|a prepared decode step in a block of them
 passes|100|5000|a decode step of a service
-closed|100|66000|a service in a closed loop of 64
-open|100|297500|a service in an open loop of 4 requests a second
-prepared_closed|1000|58000|a service in a closed loop, of a prepared deployment
-prepared_open|1000|239900|a service in an open loop, of a prepared deployment
+closed|100|64000|a service in a closed loop of 64
+open|100|297000|a service in an open loop of 4 requests a second
+prepared_closed|1000|55300|a service in a closed loop, of a prepared deployment
+prepared_open|1000|239000|a service in an open loop, of a prepared deployment
 drafts|100|68000|a service with 3 draft tokens
 pools|100|84500|a service of a prefill and a decode replica
 plan|3815|41800|a plan, each evaluated candidate
-open_plan|2904|147500|a plan of an open loop, each evaluated candidate
+open_plan|2904|47500|a plan of an open loop, each candidate
 MODES
 
 if [[ -n $napkin ]]; then

@@ -36,5 +36,10 @@ for threads in 0 2 5; do
   cmp -s "$folder/of_1" "$folder/of_$threads" ||
     fail "1 and $threads threads: $(diff "$folder/of_1" "$folder/of_$threads" | head -4)"
 done
+# Threads beyond a few for each core would each have memory of its own: 4096 of them needed more than 4 GB.
+if [[ -z $sanitized ]]; then
+  (ulimit -v 4000000 && "$napkin" batch --threads 4096 <"$folder/lines" >"$folder/of_4096")
+  cmp -s "$folder/of_1" "$folder/of_4096" || fail '4096 threads in 4 GB'
+fi
 "$napkin" batch --threads -1 </dev/null 2>"$folder/refusal" && fail 'a number of threads below 0'
 finish

@@ -143,6 +143,11 @@ refuses 'sets the memory of CUDA graphs' "${decode[@]}" --max-cudagraph-capture-
 refuses 'cuda_graph_tokens is of vLLM from 0.21 on' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --cuda-graph-tokens 32
 # GGUF types: 4.8944 bits of 8.03e9 weights.
 ask model weight_bytes 4.913e9 0.002e9 --model llama_3_1_8b --weight-format Q4_K_M
+# The mixture is the layers': a file of 70B has 42.52 GB. A tied table is in Q6_K, 17 % of Gemma 3 4B (llama.cpp prints
+# 2.31 GiB, ggml-org/llama.cpp#22790) and 9 % of 12B (Q5_K_M, 7.86 GiB, #12352).
+ask model weight_bytes 42.52e9 0.05e9 --model llama_3_1_70b --weight-format Q4_K_M
+ask model weight_bytes 2.480e9 0.02e9 --model gemma_3_4b --weight-format Q4_K_M
+ask model weight_bytes 8.440e9 0.03e9 --model gemma_3_12b --weight-format Q5_K_M
 refuses 'weight_format is "q9_k"; allowed: fp64, fp32, tf32, bf16, fp16, fp8, int8, fp4, int4, or a GGUF type' \
   model --model llama_3_1_8b --weight-format q9_k
 # Options of engines that are no key say why.
@@ -151,6 +156,15 @@ refuses '"decode_context_parallel_size" is no key of step: the cache of one sequ
 refuses '"enable_dp_attention" is no key of step: give data_parallel' "${decode[@]}" --enable-dp-attention true
 refuses 'engine_version is vllm-0.10 and engine is sglang' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
   --engine sglang --engine-version vllm-0.10
+# The latest release of another engine is no more this engine's than its older ones.
+refuses 'engine_version is sglang-0.5.14 and engine is vllm; allowed: latest, or engine sglang' "${room[@]}" --engine-version sglang-0.5.14
+refuses 'engine_version is vllm-0.28 and engine is sglang' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
+  --engine sglang --engine-version vllm-0.29
+# A stated release is simulated like the latest; vLLM 0.11 has the scheduler of vllm-0.10.
+[[ $("$1" serving --model llama_3_8b --gpu h100_sxm --engine vllm --engine-version 0.11.0 --isl 128 --osl 16 --concurrency 2 --json) == \
+  *'"method":"simulation"'* ]] || fail 'a service of a stated release is not simulated'
+[[ $("$1" simulate --model llama_3_8b --gpu h100_sxm --engine vllm --engine-version 0.11.0 --isl 128 --osl 16 --concurrency 2) == \
+  *'scheduler vllm-0.10'* ]] || fail 'a simulation of vLLM 0.11 has another scheduler'
 # Releases of SGLang and TensorRT-LLM: 1 - (9.5 + 1 / 2) GiB of an H100's 81559 MiB before 0.5.3.
 old=(kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine sglang)
 ask kv_capacity utilization "$(awk 'BEGIN { print 1 - 10 * 1024 / 81559 }')" 0.00001 "${old[@]:1}" --engine-version sglang-0.5.2

@@ -35,7 +35,7 @@ profiles=$(awk '/^  [a-z]/ { if (on) print line; on = /^  h200_sxm \(measured/; 
   { if (on) print line; on = 0 }' <<<"$text")
 [[ $profiles == *'  h200_sxm (measured'* && $(sort <<<"$profiles" | uniq -d | wc -l) -eq 0 ]] || fail 'a plan names a profile twice'
 # Each point has its bound, its interval and its profile; the bound is what serving answers.
-points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
+points=$(grep -o '"limiter":' <<<"$json" | wc -l)
 for key in '"bound_time_s":' '"bound_ttft_s":' '"interval_80_s":\[' '"profile":{"name":"h'; do
   [[ $(grep -o "$key" <<<"$json" | wc -l) -eq $points ]] || fail "not every point of a plan has its $key"
 done
@@ -127,7 +127,7 @@ json=$("$napkin" "${large[@]}" --disaggregated --json) || fail 'pools'
 [[ $json == *'"prefill":{"accelerator":"h200_sxm","tensor_parallel":'*'"replicas":'* ]] || fail 'no point with pools'
 json=$("$napkin" "${large[@]}" --disaggregated --draft-length 3 --acceptance 0.8 --json) || fail 'pools and drafts'
 [[ $json == *'"draft_length":3'* ]] || fail 'no point with drafts'
-points=$(grep -o '"itl_s":' <<<"$json" | wc -l)
+points=$(grep -o '"limiter":' <<<"$json" | wc -l)
 [[ $(grep -o '"bound_time_s":' <<<"$json" | wc -l) -eq $points ]] || fail 'not every point with pools or drafts has its bound'
 refuses 'kv_link_bytes_per_s is the link between pools' "${large[@]}" --kv-link-bandwidth 50GB/s
 "$napkin" "${large[@]}" --disaggregated --kv-link-bandwidth 50GB/s --json >/dev/null || fail '--kv-link-bandwidth'

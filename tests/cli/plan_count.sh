@@ -101,7 +101,7 @@ for rate in 5 50; do
   last=$(number "$best" gpus)
 done
 # With pools fewer GPUs may be cheaper than more, and both pools are in the first sentence.
-pools=(plan --model llama_3_70b --gpu h200_sxm --disaggregated --requests-per-s 8 --input-tokens 8192 --output-tokens 512 --itl 20ms --longest-wait 1s)
+pools=(plan --model llama_3_70b --gpu h200_sxm --disaggregated --requests-per-s 8 --input-tokens 8192 --output-tokens 512 --itl 22ms --longest-wait 1s)
 usd_of() { number "$(best_of "$1")" usd_per_million_tokens; }
 searched=$(usd_of "$("$napkin" "${pools[@]}" --json)")
 for gpus in 32 64; do

@@ -47,7 +47,7 @@ near 'a transfer over a link that is given' "$(number "$given" transfer_s)" 3355
 
 # --- plan's row of pools, asked again as a service --------------------------------------------------------------
 load=(--model llama_3_8b --engine vllm --kv_format bf16 --input_tokens 2048 --output_tokens 256 --requests_per_s 4)
-plan=$("$napkin" plan "${load[@]}" --gpu h100_sxm --gpus 2 --formats bf16 --itl 8ms --itl_percentile 99 --disaggregated --json) ||
+plan=$("$napkin" plan "${load[@]}" --gpu h100_sxm --gpus 2 --formats bf16 --itl 10ms --itl_percentile 99 --disaggregated --json) ||
   fail 'plan of pools'
 row=$(sed -nE 's/.*(\{[^{}]*"prefill":\{[^{}]*"tensor_parallel":1,[^{}]*\}[^{}]*).*/\1/p' <<<"$plan" | head -n 1)
 [[ -n $row ]] || fail "no row of pools: $plan"

@@ -436,10 +436,17 @@ TEST_CASE("an unloaded request is its prefill steps and its decode steps", "[sim
     s.options.cache_tokens = 1 << 20;
     s.options.frontend = pm::frontend_time{};
     const run x = run_of(s);
+    // Chunks of a prompt follow each other through the stages, those of a static batch do not.
+    const int stages = s.deployment.layout.pipeline;
+    const bool follow = c.kind != pm::scheduler_kind::static_batches;
+    std::vector<double> free(std::size_t(stages), 0.0);
     double prefill = 0.0, decode = 0.0;
     for (int past = 0, n = 0; past < input; past += n) {
       n = std::min(input - past, c.token_budget);
-      prefill += c.prefill_overhead * s.policy.time(0.0, 1.0, n, past);
+      const double work = c.prefill_overhead * s.policy.time(0.0, 1.0, n, past);
+      if (!follow) free.assign(free.size(), prefill);
+      prefill = free.front();
+      for (double& stage : free) prefill = stage = std::max(prefill, stage) + work / stages;
     }
     for (int k = 0; k + 1 < output; ++k) decode += s.policy.time(1.0, input + k, 0.0, 0.0);
     REQUIRE(x.done.size() == std::size_t(requests));
@@ -482,7 +489,7 @@ TEST_CASE("one client: the simulation is the sum of the policy's steps", "[simul
 
 TEST_CASE("more replicas never take longer", "[simulate]") {
   random_numbers r(6);
-  int later = 0, compared = 0;
+  int later = 0, compared = 0, excused = 0;
   for (int i = 0; i < 3000; ++i) {
     scenario s = draw_scenario(r);
     s.pools.reset();
@@ -501,15 +508,24 @@ TEST_CASE("more replicas never take longer", "[simulate]") {
     for (s.options.replicas = 1; s.options.replicas <= 4; ++s.options.replicas) {
       const double makespan = run_of(s).result.makespan;
       ++compared;
-      if (makespan > before * (1.0 + 1e-9)) {
+      // Parts of all prompts in each micro-batch of a pipeline: an order with less work at a time
+      // may end later (Graham, "Bounds on multiprocessing timing anomalies", 1969).
+      const pm::scheduler_settings& c = *s.options.scheduler;
+      const bool shares = c.kind == pm::scheduler_kind::trtllm &&
+                          c.order == pm::chunk_order::equal_progress &&
+                          s.deployment.layout.pipeline > 1;
+      if (shares && makespan > before && makespan < 1.02 * before) {
+        ++excused;
+      } else if (makespan > before * (1.0 + 1e-9)) {
         ++later;
         UNSCOPED_INFO(describe(s) << ": " << makespan << " after " << before);
       }
       before = makespan;
     }
   }
-  std::printf("%d of %d comparisons of replicas are later\n", later, compared);
+  std::printf("%d of %d comparisons of replicas are later, %d excused\n", later, compared, excused);
   CHECK(later == 0);
+  CHECK(excused * 1000 <= compared);  // 1 of 12,000
 }
 
 TEST_CASE("a session finds the blocks of the turn before it", "[simulate]") {

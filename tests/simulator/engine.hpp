@@ -17,8 +17,10 @@ struct planned {
 /// First come, first served. Sources: vLLM 0.19 (v1/core/sched/scheduler.py), SGLang 0.5
 /// (managers/schedule_policy.py), TensorRT-LLM 1.0 (docs: in-flight batching, capacity scheduler).
 /// A pipeline of p stages has p micro-batches, each with running requests of its own, a p-th of the
-/// places and the whole token budget; they share the waiting requests and the cache. Source: SGLang
-/// 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in turn).
+/// places and the whole token budget; they share the waiting requests and the cache. The next chunk
+/// of a prompt is one of the next micro-batch, which does not wait for the chunk before. Source:
+/// SGLang 0.5, managers/scheduler_pp_mixin.py (a running batch for each micro-batch, scheduled in
+/// turn; chunked_req); vLLM, v1/core/sched/scheduler.py (_update_after_schedule).
 class engine {
  public:
   explicit engine(const scheduler& s)
@@ -40,6 +42,7 @@ class engine {
     select(micro_batch);
     plan_.clear();
     moved_ = 0;
+    take_over_prompts();
     switch (s_.kind) {
       case scheduling::mixed: mix(); break;
       case scheduling::prefill_first:
@@ -54,6 +57,8 @@ class engine {
         if (plan_.empty()) decode();
         break;
     }
+    for (const planned& e : plan_)
+      if (!e.who->decodes()) e.who->in_flight += e.tokens;
     return plan_;
   }
   /// Takes out what is done: of a static batch nothing before all are.
@@ -83,11 +88,28 @@ class engine {
  private:
   std::vector<sequence*>& running() { return batches_[selected_]; }
   void select(int micro_batch) { selected_ = static_cast<std::size_t>(micro_batch); }
+  /// Prompts that other micro-batches have begun, while there are places.
+  void take_over_prompts() {
+    if (s_.kind == scheduling::static_batch) return;
+    for (auto& batch : batches_) {
+      if (&batch == &running()) continue;
+      for (std::size_t i = 0; i < batch.size() && running().size() < places_;) {
+        sequence* q = batch[i];
+        if (q->decodes() || q->done() || q->unplanned() == 0) {
+          ++i;
+          continue;
+        }
+        batch.erase(batch.begin() + static_cast<std::ptrdiff_t>(i));
+        running().push_back(q);
+      }
+    }
+  }
   void mix() {
     int budget = s_.token_budget;
     for (std::size_t i = 0; i < running().size() && budget > 0; ++i) {
       sequence& q = *running()[i];
-      const int wanted = q.decodes() ? rows_ : q.known() - q.computed;
+      const int wanted = q.decodes() ? rows_ : q.unplanned();
+      if (wanted == 0) continue;
       if (!make_room(q)) break;
       plan_.push_back({&q, std::min(wanted, budget)});
       budget -= plan_.back().tokens;
@@ -98,14 +120,15 @@ class engine {
   int continue_prompts() {
     int budget = s_.token_budget;
     for (sequence* q : running()) {
-      if (budget == 0 || q->decodes()) continue;
-      plan_.push_back({q, std::min(q->known() - q->computed, budget)});
+      if (budget == 0 || q->decodes() || q->unplanned() == 0) continue;
+      plan_.push_back({q, std::min(q->unplanned(), budget)});
       budget -= plan_.back().tokens;
     }
     return budget;
   }
   void decode() {
     for (std::size_t i = 0; i < running().size(); ++i) {
+      if (!running()[i]->decodes() && !running()[i]->done()) continue;
       if (!make_room(*running()[i])) break;
       plan_.push_back({running()[i], 1});
     }

@@ -71,9 +71,11 @@ struct sequence {
   job want{};
   double arrival = 0, ready = 0, in_line = 0, started = -1, first = 0, last = 0;
   int computed = 0, generated = 0, seen = 0, blocks = 0, preemptions = 0;
+  int in_flight = 0;  ///< tokens of its prompt in iterations on their way
   bool swapped = false;
 
   int known() const { return want.input + generated; }
+  int unplanned() const { return known() - computed - in_flight; }
   bool decodes() const { return generated > 0 && computed == want.input + generated - 1; }
   bool done() const { return generated >= want.output; }
 };

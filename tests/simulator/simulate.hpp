@@ -111,7 +111,8 @@ class simulation {
       } else {
         ++p.prompts;
         p.prompt_tokens += e.tokens;
-        p.past += static_cast<double>(e.tokens) * e.who->computed;
+        const int before = e.who->computed + e.who->in_flight - e.tokens;
+        p.past += static_cast<double>(e.tokens) * before;
       }
     }
     p.context /= std::max(1, p.decoding);
@@ -188,6 +189,7 @@ class simulation {
         give_out(q, tokens);
       } else {
         q.computed += e.tokens;
+        q.in_flight -= e.tokens;
         if (q.computed == q.known()) give_out(q, 1);
       }
     }

@@ -99,4 +99,30 @@ TEST_CASE("plan: a prediction beyond its own bound is refused, with the reason")
   CHECK(std::string(refused->unit) == "tok/s");
 }
 
+TEST_CASE("plan: a refused row gives way to the next, and its reason is counted") {
+  pm::plan_request q = request(1000.0, 200.0, 64.0);
+  q.targets = {.itl = 20e-3 * pm::second};
+  const auto policy = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  q.engines = {pm::engine::vllm};
+  const pm::plan_result before = pm::plan(q, policy);
+  REQUIRE(before.best.has_value());
+  REQUIRE(before.frontier.size() > 1);
+  const pm::plan_point& first = before.frontier[0];
+
+  const char* reason = "it is not to be had";
+  q.refused.push_back(pm::refusal_of(first, pm::infeasible(reason, "s", 2.0, 1.0)));
+  const pm::plan_result after = pm::plan(q, policy);
+  REQUIRE(after.best.has_value());
+  const pm::plan_point& next = after.frontier[0];
+  CHECK_FALSE(pm::detail::refuses(q.refused[0], next));
+  CHECK(pm::detail::cost_of(next, true) >= pm::detail::cost_of(first, true));
+  // No row of the first front costs less than the new first row: only the refused one did.
+  CHECK(pm::detail::cost_of(next, true) <= pm::detail::cost_of(before.frontier[1], true));
+  const auto counted = std::find_if(after.rejected.begin(), after.rejected.end(),
+                                    [&](const auto& r) { return r.reason == reason; });
+  REQUIRE(counted != after.rejected.end());
+  CHECK(counted->count == 1);
+  CHECK(counted->layout == first.layout);
+}
+
 }  // namespace unit_plan_phantoms

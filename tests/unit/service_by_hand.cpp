@@ -327,6 +327,25 @@ TEST_CASE("service by hand: requests in the system are normal up to the places, 
   CHECK(wait(0.001, 0.001).share == 0.0);
 }
 
+TEST_CASE("service by hand: a request waits for the first stage of a pipeline, not for all") {
+  for (const double stages : {1.0, 2.0, 4.0}) {
+    pm::prefill_steps p = passes(4, 1);
+    p.pipeline_stages = stages;
+    pm::service_terms t = terms(scheduling::mixed_chunks, 101, 0);
+    t.max_running = 64;
+    // Half the time of a micro-batch in the first stage, where 7 others take it.
+    const auto closed = pm::closed_service(t, p, pm::closed_loop{8});
+    CHECK(near(closed.ttft_terms.scheduling_steps, (1 - std::exp(-7 / stages)) * 0.5 / stages));
+    pm::latency_distribution itl;
+    itl.add({1.0, ms(20)});
+    const pm::open_loop arrivals{2.0 * pm::request_per_s};
+    const auto open = pm::open_service(t, p, itl, arrivals, 20.0 * pm::request_per_s);
+    const double decoding = 2 * 101 * 0.02;
+    CHECK(near(in_ms(open.ttft_terms.scheduling_delay),
+               (1 - std::exp(-decoding / stages)) * 20 / 2 / stages, 1e-9));
+  }
+}
+
 TEST_CASE("service by hand: an engine's times are taken over") {
   struct engine_only {
     pm::basic_engine_profile<> engine{};

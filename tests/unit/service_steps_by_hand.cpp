@@ -50,6 +50,45 @@ pm::estimate pass_of(const pm::iteration& i) {
 
 }  // namespace
 
+TEST_CASE("steps by hand: a token of a random prompt has more of it before it") {
+  // Prompts of 250 and 750 tokens computed after 400 cached ones: the mean over all their tokens.
+  const double of_short = 400 + 250 / 2.0, of_long = 400 + 750 / 2.0;
+  const double mean = (250 * of_short + 750 * of_long) / 1000;
+  pm::service_load l{.input_tokens = 900,
+                     .output_tokens = 101,
+                     .arrivals = pm::closed_loop{5},
+                     .prefix_hit = 400 / 900.0};
+  l.input_cv = 0.5;
+  const auto p = pm::detail::prefill_steps_of(of_groups(1, 1), l, scheduling::prefill_first, 32.0,
+                                              ms(4), time_of);
+  // The step counts what is before the chunk of 500 tokens, half of which its own tokens average.
+  CHECK(near(p.prefill_iteration.prefill_past, mean - 250, 1e-9));
+}
+
+TEST_CASE("steps by hand: every data-parallel group decodes as many as the largest") {
+  const auto step_of = [](double concurrency, bool open) {
+    pm::service_load l{.input_tokens = 100, .output_tokens = 101};
+    if (open) {
+      l.arrivals = pm::open_loop{concurrency * pm::request_per_s};
+    } else {
+      l.arrivals = pm::closed_loop{concurrency};
+    }
+    pm::service_terms engine;
+    const auto estimate_step = [](const pm::iteration& i) { return pass_of(i); };
+    return in_ms(
+        pm::detail::predict_service(of_groups(1, 4), l, engine, estimate_step).steps.decode_time);
+  };
+  const double context = 150.5;
+  CHECK(near(step_of(1, false), given({.batch = 4, .context = context, .prefill_past = 0}), 1e-9));
+  CHECK(near(step_of(3, false), step_of(1, false), 1e-9));
+  // Of hardly any others in an open loop, a request decodes alone in its group.
+  CHECK(near(step_of(0.001, true), step_of(1, false), 1e-6));
+  // Of n others, spread evenly: (G - 1) / 2 more than the mean, as ceil(n / G) G has.
+  double all = 0;
+  for (int n = 5; n <= 8; ++n) all += 4 * std::ceil(n / 4.0);
+  CHECK(near(all / 4, (5 + 6 + 7 + 8) / 4.0 + 1.5));
+}
+
 TEST_CASE("steps by hand: a prefill in chunks, over stages and groups") {
   // 600 tokens in chunks of 250: 2.4 full ones, three in all; their mean begins behind 400 + 175.
   const double cached = 575;

@@ -65,6 +65,8 @@ TEST_CASE("lengths have their mean, variation and ends", "[simulate]") {
   CHECK(uniform.cv == Approx(std::sqrt(2.0) / 7.0).epsilon(0.02));
   CHECK(uniform.least == 5.0);
   CHECK(uniform.most == 9.0);
+  const moments least = of(pm::length_distribution::lognormal(1.0, 0.3));  // none below one token
+  CHECK(least.most == 1.0);
   const moments fixed = of(pm::length_distribution::fixed(17.0));
   CHECK(fixed.least == 17.0);
   CHECK(fixed.most == 17.0);

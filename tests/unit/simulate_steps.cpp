@@ -1,5 +1,6 @@
 // The simulation from event to event against one engine step at a time (tests/simulator).
 #include <algorithm>
+#include <catch2/catch_approx.hpp>
 #include <catch2/catch_test_macros.hpp>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
@@ -105,6 +106,21 @@ std::vector<variant> variants() {
   });
   add(
       "pipeline of 2", [](auto&, auto&) {}, 2);
+  // Chunks of one prompt in several micro-batches.
+  add(
+      "pipeline of 2, chunks", [](auto& s, auto& e) { s.token_budget = e.token_budget = 512; }, 2);
+  add(
+      "pipeline of 4, chunks", [](auto& s, auto& e) { s.token_budget = e.token_budget = 256; }, 4);
+  add(
+      "pipeline of 4, prefill first",
+      [](auto& s, auto& e) {
+        s.kind = pm::scheduler_kind::sglang;
+        s.block_tokens = 1;
+        s.extra_steps = 0;
+        s.token_budget = e.token_budget = 256;
+        e.kind = each::scheduling::prefill_first;
+      },
+      4);
   return all;
 }
 
@@ -154,6 +170,37 @@ difference compare(const variant& v, const each::load& l) {
   CHECK(d.means < 0.001);
   CHECK(d.tails < 0.005);
   return d;
+}
+
+/// A prompt of four chunks on p stages: each takes a p-th of its step in every stage, and enters the
+/// first when the chunk before it has left that.
+TEST_CASE("the chunks of a prompt follow each other through the stages", "[simulate]") {
+  for (const int stages : {1, 2, 4}) {
+    for (auto s :
+         {pm::schedulers::vllm_0_24, pm::schedulers::sglang_0_5, pm::schedulers::trtllm_1_0}) {
+      s.token_budget = 1024;
+      s.chunked_prefill = true;
+      s.prefill_overhead = 1.0;
+      const pm::deployment d = deployment_of(1, stages);
+      auto policy = pm::calibrated_for(d);
+      policy.engine.run_start = {};
+      pm::step_prices prices(d, policy, {}, stages > 1);
+      double entered = 0.0, part = 0.0;  // of the last chunk, the longest: none after it waits
+      for (int i = 0; i < 4; ++i) {
+        part = prices.step({.prefill_tokens = 1024, .prefill_past = 1024.0 * i, .prefills = 1}) /
+               stages;
+        entered += part;
+      }
+      pm::simulation_options o;
+      o.scheduler = s;
+      o.frontend = pm::frontend_time{};
+      const each::load l{.jobs = {{.input = 4096, .output = 1}}, .concurrency = 1};
+      load_source source(l);
+      const double ttft = pm::simulate(d, source, policy, o).statistics.ttft.mean();
+      INFO(s.name << ", " << stages << " stages: " << ttft << " s");
+      CHECK(ttft == Catch::Approx(entered + (stages - 1) * part).epsilon(1e-9));
+    }
+  }
 }
 
 TEST_CASE("the simulation equals one step at a time", "[simulate]") {

@@ -7,6 +7,7 @@
 #include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/step.hpp>
 
+#include "engine_settings.hpp"
 #include "inputs.hpp"
 #include "outcome.hpp"
 #include "policies.hpp"
@@ -169,8 +170,8 @@ void read_cached_images(inputs<T>& in, perfmodel::basic_deployment<T>& d, const 
 template <perfmodel::Scalar T>
 void read_version(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (!states(in, "engine_version")) return;
-  d.release = *perfmodel::find_release(in.text("engine_version"));
-  const auto by = perfmodel::engine_of(d.release);
+  d.release = release_of(in.text("engine_version"));
+  const auto by = engine_of_version(in.text("engine_version"));
   if (!by || *by == d.serving_engine) return;
   throw perfmodel::error(
       perfmodel::error_code::inconsistent,

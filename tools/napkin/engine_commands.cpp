@@ -150,8 +150,7 @@ server_command trtllm(const server_settings& s) {
   add("--kv_cache_free_gpu_memory_fraction", flag_share(s.memory_share));
   add("--max_seq_len", flag_count(s.context));
   if (s.kv != pm::number_format::fp8 && !is_16_bit(s.kv)) note_cache(c, s, "TensorRT-LLM");
-  // Without chunks a prompt beyond the budget is refused.
-  c.yaml = yaml_of(s, s.step_tokens || s.prompt > default_tokens);
+  c.yaml = yaml_of(s, s.step_tokens || divides_prompts(s.prompt, per_group(s), default_tokens));
   return c;
 }
 

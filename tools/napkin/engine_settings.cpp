@@ -1,5 +1,6 @@
 #include "engine_settings.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/model/config/quantization_methods.hpp>
@@ -91,7 +92,7 @@ std::optional<release_number> release_numbers(std::string_view text) {
 }
 
 std::string_view version_of_sglang(std::string_view text, const release_number& r) {
-  if (r.major > 0 || r.minor > 5 || (r.minor == 5 && r.patch >= 14)) return "latest";
+  if (r.major > 0 || r.minor > 5 || (r.minor == 5 && r.patch >= 14)) return latest_of_sglang;
   if (r.minor == 5 && r.patch >= 3) return "sglang-0.5.10";
   if (r.minor == 5 || (r.minor == 4 && r.patch >= 7)) return "sglang-0.5.2";
   refuse_release(text,
@@ -128,7 +129,7 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
   // Without a name, 0.4 and 0.5 are SGLang's: vLLM's were of 2024.
   if (major == 0 && (minor == 4 || minor == 5) && !text.starts_with("vllm"))
     return version_of_sglang(text, *numbers);
-  if (major > 0 || minor >= 28) return "latest";
+  if (major > 0 || minor >= 28) return latest_of_vllm;
   if (minor >= 21) return "vllm-0.24";
   if (minor >= 14) return "vllm-0.14";
   if (minor >= 8) return "vllm-0.10";
@@ -138,6 +139,18 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
                  "sequence_cpu_s of your own");
 }
 
+perfmodel::engine_release release_of(std::string_view version) {
+  if (version == latest_of_vllm || version == latest_of_sglang)
+    return perfmodel::engine_release::latest;
+  return *perfmodel::find_release(version);
+}
+
+std::optional<perfmodel::engine> engine_of_version(std::string_view version) {
+  if (version == latest_of_vllm) return perfmodel::engine::vllm;
+  if (version == latest_of_sglang) return perfmodel::engine::sglang;
+  return perfmodel::engine_of(release_of(version));
+}
+
 std::optional<perfmodel::storage_format> gguf_storage(std::string_view text) {
   const std::string small = common::lower_case(text);
   if (!small.starts_with('q') && !small.starts_with("iq")) return {};
@@ -145,6 +158,29 @@ std::optional<perfmodel::storage_format> gguf_storage(std::string_view text) {
   if (!bits) return {};
   const perfmodel::number_format stored = *bits > 6.0 ? perfmodel::int8 : perfmodel::int4;
   return perfmodel::detail::with_value_bits(stored, *bits);
+}
+
+std::optional<perfmodel::weight_storage> gguf_weights(std::string_view text, bool tied_embeddings) {
+  const auto mean = gguf_storage(text);
+  if (!mean) return {};
+  // The mixtures were measured on Llama 3.1 8B: layers, and each of its two vocabulary tables.
+  constexpr double layers = 6.9799, table = 0.5253, bits_of_head = 6.5625;
+  const std::string small = common::lower_case(text);
+  const auto with_bits = [](double bits) {
+    return perfmodel::detail::with_value_bits(bits > 6.0 ? perfmodel::int8 : perfmodel::int4, bits);
+  };
+  const double bits = mean->bits();
+  const bool is_mixture = small.ends_with("_s") || small.ends_with("_m") || small.ends_with("_l");
+  const std::string pure = is_mixture ? small.substr(0, small.size() - 2) : small;
+  const auto own = perfmodel::detail::gguf_bits(pure);
+  const double embedding = own && *own < bits ? *own : bits;
+  const double head = std::max(bits, bits_of_head);
+  const bool is_blended = is_mixture && small.starts_with('q');
+  const double of_layers =
+      is_blended ? (bits * (layers + 2.0 * table) - (embedding + head) * table) / layers : bits;
+  perfmodel::weight_storage w(with_bits(of_layers));
+  w.tables = with_bits(tied_embeddings ? head : 0.5 * (embedding + head));
+  return w;
 }
 
 std::string_view reason_without_key(std::string_view option) {

@@ -134,10 +134,9 @@ class inputs {
       found.require_storage(request_.text("model"));
       return found.stored;
     }
-    if (const auto blocks = gguf_storage(request_.text(key))) {
-      perfmodel::weight_storage w(*blocks);
-      w.tables = *blocks;
-      return w;
+    if (gguf_storage(request_.text(key))) {
+      const bool tied = find_model(request_.text("model")).model.tied_embeddings;
+      return *gguf_weights(request_.text(key), tied);
     }
     const auto f = format(key);
     return {f, bits_of(f) >= 16.0 ? f : perfmodel::bf16};

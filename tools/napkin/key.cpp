@@ -4,6 +4,7 @@
 #include <cctype>
 #include <perfmodel/hardware/number_format.hpp>
 
+#include "engine_settings.hpp"
 #include "io/amount.hpp"
 #include "published_workloads.hpp"
 
@@ -165,8 +166,8 @@ key engine_version_key() {
              "max_num_batched_tokens (GPUs of 160 GiB or more: 16384; up to 0.24: 8192) and of the "
              "scheduler; of SGLang those of mem_fraction_static and chunked_prefill_size (before "
              "0.5.3) and the all-reduce kernels (before 0.5.14); of TensorRT-LLM nothing yet",
-             {"vllm-0.10", "vllm-0.14", "vllm-0.24", "sglang-0.5.2", "sglang-0.5.10", "trtllm-1.0",
-              "latest"})
+             {"vllm-0.10", "vllm-0.14", "vllm-0.24", latest_of_vllm, "sglang-0.5.2",
+              "sglang-0.5.10", latest_of_sglang, "trtllm-1.0", "latest"})
       .otherwise("latest");
 }
 

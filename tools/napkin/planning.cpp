@@ -206,8 +206,10 @@ void reduce_to_bounds(pm::plan_request& q) {
 
 /// Compares the engines and accelerators of a plan. A search may stop before an engine that needs
 /// more GPUs and is cheaper; then the plan is searched up to as many.
+/// `settle` does what follows a new result.
+template <class Settle>
 void compare(planned& p, const std::vector<found_accelerator>& on, const plan_again& again,
-             const note_of_point& note) {
+             const note_of_point& note, const Settle& settle) {
   for (int i = 0; i < 4; ++i) {
     lead_with_nearest(p);
     p.alternatives.clear();
@@ -219,6 +221,7 @@ void compare(planned& p, const std::vector<found_accelerator>& on, const plan_ag
     p.request.gpus = more;
     p.search->limits.push_back(more);
     p.result = again(p.request);
+    settle();
   }
 }
 
@@ -248,11 +251,15 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
   set_result(p, [&](const pm::plan_request& q) {
     return pm::plan(q, policy, threads, progress_line(shows_progress));
   });
+  const auto confirm = [&] {
+    if constexpr (!is_page_module) confirm_by_simulation(p, [&] { set_result(p, again); });
+  };
+  confirm();
   const note_of_point note = [&](const pm::plan_request& q, const pm::plan_point& point) {
     return std::optional(
         note_on(q, point, calibration_at(p.calibrations, point.accelerator, point.serving_engine)));
   };
-  compare(p, on, again, note);
+  compare(p, on, again, note, confirm);
   add_disaggregation(p, again, note);
   if (p.result.best) {
     const pm::plan_point& best = p.result.frontier[*p.result.best];
@@ -269,7 +276,8 @@ void bound(planned& p, const request& r, const std::vector<found_accelerator>& o
     return pm::plan_bound(q, threads, progress_line(shows_progress));
   });
   p.left_out = left_out_of_bound(r, false);
-  compare(p, on, again, [](const auto&, const auto&) { return std::nullopt; });
+  compare(
+      p, on, again, [](const auto&, const auto&) { return std::nullopt; }, [] {});
   add_headroom(p, nullptr);
   for (const pm::plan_point& point : p.result.frontier) {
     p.reviews.push_back(pm::review_of_bound(p.request, point));

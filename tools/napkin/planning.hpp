@@ -107,6 +107,15 @@ struct plan_disaggregation {
   std::optional<calibrated_note> note{};
 };
 
+/// Simulation of the cheapest deployment, where the plan has predictions.
+struct plan_simulation {
+  std::string description{};  ///< "1 of 4 replicas, 5000 requests in steady state"
+  std::string reason{};       ///< why there is no simulation; else ""
+  perfmodel::duration<> ttft{}, itl{}, e2e{};
+  perfmodel::feasibility missed{};  ///< the target that is missed most
+  int refused = 0;                  ///< cheaper deployments that miss a target when simulated
+};
+
 struct planned {
   std::vector<found_accelerator> accelerators{};  ///< owner of the sources that the rest refers to
   perfmodel::plan_request request{};
@@ -123,6 +132,7 @@ struct planned {
   std::optional<plan_gpu_search> search{};  ///< empty where the request states the number of GPUs
   std::optional<plan_queue_limits> headroom_limits{};  ///< in addition to the targets
   std::vector<plan_alternative> alternatives{};
+  std::optional<plan_simulation> simulated{};
   std::optional<plan_headroom>
       headroom{};  ///< none with pools, or where 1024 times the load is served
   std::vector<accelerator_best> best_of_each{};  ///< in the order of the request
@@ -161,6 +171,9 @@ std::vector<std::size_t> rows_shown(const planned& p, std::size_t most = most_ro
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
 /// The plan of the request, with the number of GPUs searched where the request has none.
 void set_result(planned& p, const plan_again& again);
+/// Simulates the cheapest deployment. Where a target is missed, the deployment is refused and
+/// `plan_anew` sets the result again, until a simulation meets the targets.
+void confirm_by_simulation(planned& p, const std::function<void()>& plan_anew);
 void add_alternatives(planned& p, const plan_again& again);
 /// Moves the deployment nearest to the targets into row 1, where none meets them.
 void lead_with_nearest(planned& p);
@@ -225,6 +238,10 @@ std::string money_text(const planned& p);
 std::string headroom_text(const planned& p);
 /// The p99 of row 1, where targets apply to means.
 std::string tails_text(const planned& p);
+/// The simulated latencies of the cheapest deployment, and how many cheaper ones were refused.
+std::string simulated_text(const planned& p);
+/// The key "simulated"; empty without a simulation.
+json simulated_json(const planned& p);
 std::string prices_text(const planned& p, bool with_sources);
 /// The alternatives alone; "" where there are none.
 std::string alternatives_text(const planned& p);

@@ -96,9 +96,9 @@ std::string comparison_text(const planned& p, const pm::plan_point& point,
 }  // namespace
 
 std::string why(const pm::plan_request& q, const pm::plan_rejection& r) {
-  const bool limit = r.reason.starts_with("the mean queueing time") ||
-                     r.reason.starts_with("requests queue") ||
-                     r.reason.starts_with("the prediction exceeds");
+  const bool limit =
+      r.reason.starts_with("the mean queueing time") || r.reason.starts_with("requests queue") ||
+      r.reason.starts_with("the prediction exceeds") || r.reason.starts_with("the simulated");
   if (limit) {
     const std::string found = pm::detail::significant(r.needed, 4);
     const std::string most = pm::detail::significant(r.available, 4);

@@ -322,6 +322,38 @@ std::string headroom_text(const planned& p) {
 }
 
 /// The p99 of row 1, where targets apply to means.
+json simulated_json(const planned& p) {
+  const plan_simulation& s = *p.simulated;
+  json out = {{"requests", s.description}, {"refused", s.refused}};
+  if (!s.reason.empty()) {
+    out["reason"] = s.reason;
+    return out;
+  }
+  out["ttft_s"] = number_json("ttft_s", s.ttft.value());
+  out["itl_s"] = number_json("itl_s", s.itl.value());
+  out["e2e_s"] = number_json("e2e_s", s.e2e.value());
+  out["meets_targets"] = s.missed.feasible;
+  return out;
+}
+
+std::string simulated_text(const planned& p) {
+  if (is_page_module && !p.calibrations.empty())
+    return "Closed forms; napkin plan also simulates the cheapest.\n";
+  if (!p.simulated) return {};
+  const plan_simulation& s = *p.simulated;
+  std::string text = s.reason.empty() ? cat("Simulated: mean ITL ", pm::to_string(s.itl),
+                                            ", mean TTFT ", pm::to_string(s.ttft))
+                                      : cat("Not simulated: ", s.reason);
+  if (!s.missed.feasible)
+    text += cat("; ", s.missed.reason, ": ", pm::to_string(s.missed.needed * pm::second),
+                ", target ", pm::to_string(s.missed.available * pm::second));
+  if (s.refused > 0)
+    text +=
+        cat("; ", s.refused, s.refused > 1 ? " cheaper deployments miss" : " cheaper one misses",
+            " a target when simulated");
+  return wrapped(text + ".", 0);
+}
+
 std::string tails_text(const planned& p) {
   if (p.calibrations.empty()) return {};
   const pm::service_targets& t = p.request.targets;

@@ -574,6 +574,7 @@ json plan_json(const planned& p, const json& object) {
       frontier.back()["prefill"]["profile"] = profile_json(prompts->second);
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
+  if (p.simulated) out["simulated"] = simulated_json(p);
   out["frontier"] = std::move(frontier);
   if (p.result.nearest_point) {
     out["nearest"] = point_json(p.request, *p.result.nearest_point, nullptr, nullptr);
@@ -634,7 +635,7 @@ std::string plan_text(const planned& p, bool wide) {
   if (wide) s += details_text(p);
   std::string notes = load_text(p.request);
   notes += cat(r.evaluated, " deployments evaluated, ", r.feasible, " feasible; ", r.pruned,
-               " left out (same cost and ITL as another, longer TTFT).\n");
+               " left out (another costs no more, with no higher ITL).\n");
   if (p.calibrations.empty() && !wide) notes += basis_text(p);
   if (!p.not_read.empty()) notes += wrapped(not_read_text(p.not_read), 0);
   notes += "Effects of quantization on output quality are not modelled.\n";

@@ -190,8 +190,10 @@ std::string best_text(const planned& p) {
   const pm::plan_point& best = r.frontier[*r.best];
   const pm::plan_point* pools = p.search ? cheaper_disaggregated(p) : nullptr;
   const std::string cost = hourly_text(best);
+  const bool misses = p.simulated && !p.simulated->missed.feasible;
   std::string s =
       wrapped(cat(r.all_priced ? "Cheapest" : "Least GPU time (a price is missing)",
+                  misses ? " by closed forms (simulated, it misses a target)" : "",
                   pools != nullptr ? " without disaggregation: " : ": ", deployment_text(best),
                   cost.empty() ? "" : ": ", cost.substr(0, cost.find_last_not_of(", ") + 1), "."),
               0);
@@ -207,7 +209,7 @@ std::string best_text(const planned& p) {
                    latency_text("TTFT", best.serving.ttft, range_of(true), t.ttft),
                    percentiles_text(p.request, best.serving), "."),
                0);
-  s += tails_text(p) + headroom_text(p);
+  s += tails_text(p) + simulated_text(p) + headroom_text(p);
   if (pools != nullptr) {
     const double saved = 1.0 - cost_of(p, *pools) / cost_of(p, best);
     s += wrapped(cat("Disaggregated: ", deployment_text(*pools), ", ", fixed(100.0 * saved, 0),

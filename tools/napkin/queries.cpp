@@ -6,6 +6,7 @@
 
 #include <perfmodel/kernels/catalog/collectives.hpp>
 
+#include "engine_settings.hpp"
 #include "infeasible.hpp"
 #include "io/amount.hpp"
 #include "measured.hpp"
@@ -232,7 +233,7 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
       calibration_of(a, asked.part, engine == nullptr ? "none" : r.text("engine"), r.profile());
   if (asked.find("engine_version") != nullptr && r.has("engine_version")) {
     c.calibration.links.kernels = perfmodel::catalog::all_reduce_kernels_of(
-        c.calibration.target.serving_engine, *perfmodel::find_release(r.text("engine_version")));
+        c.calibration.target.serving_engine, release_of(r.text("engine_version")));
   }
   if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr &&
       r.has("model")) {

@@ -106,8 +106,10 @@ struct kv_capacity {
       const pm::bytes<T> own = pm::detail::sequence_on_device(d, tokens);
       c.sequences = floor(T(c.sequences * (own / (own + drafter.sequence))));
     }
-    outcome<T> out;
     using pm::upper;
+    const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
+    if (!stateless) c.tokens = tokens_with_states(d, c, tokens) * pm::token;
+    outcome<T> out;
     out.add("kv_bytes_per_token", "KV cache per token at long context", per_token);
     if (upper(short_token.value()) != upper(per_token.value()))
       out.add("kv_bytes_per_short_token", "KV cache per token within every window", short_token);
@@ -120,7 +122,6 @@ struct kv_capacity {
     if constexpr (std::same_as<T, double>) out.conclusion = conclusion_of(d, c.sequences, tokens);
     if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
     note_cache_format(out, formats);
-    const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
     if (in.has("draft_length") && !in.has("draft_model") && stateless) {
       out.notes.push_back({"left out", "draft_length: n-grams need no memory in this model"});
       out.facts["left_out"] = {"draft_length"};
@@ -129,6 +130,19 @@ struct kv_capacity {
   }
 
  private:
+  /// Tokens in sequences of `context` of a model with recurrent states, which take the rest: the
+  /// sequences, with their last part, times the context, as vLLM logs it.
+  /// Source: vLLM, v1/core/kv_cache_utils.py, get_kv_cache_capacity.
+  template <pm::Scalar T>
+  static T tokens_with_states(const pm::basic_deployment<T>& d, const pm::basic_kv_capacity<T>& c,
+                              const T& context) {
+    using pm::upper;
+    using pm::math::floor;
+    const pm::bytes<T> own = pm::detail::sequence_on_device(d, context);
+    const T most = T(c.tokens / pm::token);
+    const T fitting = floor(T(c.available / own * context));
+    return upper(fitting) < upper(most) ? fitting : most;
+  }
   /// "Room for 360 sequences of 32000 tokens on 64 GPUs (8 data-parallel groups of 8)."
   static std::string conclusion_of(const pm::deployment& d, double sequences, double context) {
     const auto count = [](double x) { return pm::detail::significant(std::floor(x), 9); };

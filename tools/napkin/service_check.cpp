@@ -6,6 +6,7 @@
 #include <functional>
 #include <perfmodel/units/text.hpp>
 
+#include "engine_commands.hpp"
 #include "infeasible.hpp"
 #include "io/text_style.hpp"
 #include "output.hpp"
@@ -20,7 +21,6 @@ constexpr std::size_t most_rows = 3;
 constexpr double most_requests = 200000.0;
 /// Requests of a run that `serving` simulates. The ends of a longer run count for little.
 constexpr double most_requests_of_run = 1e6;
-constexpr double least_variation = 0.05;  ///< variation of lengths without a stated one
 /// A shorter run is repeated, with other lengths, until there are `requests_of_short_runs`.
 constexpr double short_run = 50.0, requests_of_short_runs = 200.0;
 
@@ -56,8 +56,11 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   for (const auto& [name, v] : object.items()) {
     if (!translate(out, name, v)) c.left_out.push_back(name);
   }
-  // Prompts near the token budget run in chunks, or none would ever join the decodes.
-  if (r.number("input_tokens") > 4096.0) out["chunked_prefill"] = true;
+  // Prompts near the token budget run in chunks, or none would ever join the decodes; so do those
+  // under a stated budget, as --save starts an engine.
+  const bool is_static = r.text("scheduler") == "static_batches";
+  if (!is_static && (r.has("chunk_tokens") || r.number("input_tokens") > 4096.0))
+    out["chunked_prefill"] = true;
   // Lengths vary as the workload says; otherwise a little, because requests of equal length would
   // end in the same step for ever.
   for (const char* name : {"input_cv", "output_cv"}) {
@@ -144,6 +147,50 @@ void compare(service_check& c, const simulated_service& s,
   }
 }
 
+/// Requests in the service of an open loop, over time.
+class backlog {
+ public:
+  void add(const pm::request_record& r) {
+    arrivals_.push_back({r.index, r.arrival});
+    completions_.push_back(r.arrival + r.e2e);
+  }
+  /// Requests arrived and not completed when request `index` arrives.
+  double at(std::int64_t index) const {
+    const auto found = std::find_if(arrivals_.begin(), arrivals_.end(),
+                                    [&](const arrival& a) { return a.index == index; });
+    if (found == arrivals_.end()) return 0.0;
+    const auto ended = std::count_if(completions_.begin(), completions_.end(),
+                                     [&](double end) { return end <= found->time; });
+    return static_cast<double>(index - ended);
+  }
+
+ private:
+  struct arrival {
+    std::int64_t index = 0;
+    double time = 0.0;
+  };
+  std::vector<arrival> arrivals_{};
+  std::vector<double> completions_{};
+};
+
+/// Rate of completions where the backlog of an open loop still grows in the second half of the
+/// counted requests: by more than 1 % of them and three standard deviations, of the arrivals and
+/// of the requests in the service.
+std::optional<double> overloaded_rate_of(const backlog& b, const simulated_service& s,
+                                         const request& r) {
+  constexpr double share = 0.01, deviations = 3.0;
+  if (!s.options.count) return {};
+  const std::int64_t end = s.options.warm_up + *s.options.count;
+  const std::int64_t half = *s.options.count / 2;
+  const double arrived = static_cast<double>(half);
+  const double before = std::max(b.at(end - half), 0.0);
+  const double growth = b.at(end) - before;
+  const double chance = deviations * (r.number("arrival_cv") * std::sqrt(arrived) +
+                                      r.number("output_cv") * std::sqrt(before));
+  if (growth <= share * arrived + chance) return {};
+  return r.number("requests_per_s") * (1.0 - growth / arrived);
+}
+
 /// Simulates, and keeps the reason where that is not possible.
 template <class Simulate>
 void simulate_into(service_check& c, const Simulate& run) {
@@ -158,6 +205,8 @@ std::string figure_text(const checked_figure& f, double x) {
   return pm::to_string(x, f.unit, 4);
 }
 
+}  // namespace
+
 // --- plan -----------------------------------------------------------------------------------
 
 const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::engine e) {
@@ -167,7 +216,7 @@ const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::eng
   return nullptr;
 }
 
-simulated_service service_of(const planned& p, const pm::plan_point& point) {
+simulated_service simulated_service_of(const planned& p, const pm::plan_point& point) {
   const pm::plan_request& q = p.request;
   simulated_service s;
   s.one = pm::deployment_of(q, point);
@@ -178,18 +227,22 @@ simulated_service service_of(const planned& p, const pm::plan_point& point) {
   if (point.speculation_index) s.options.speculate = pm::speculation_of(q, point);
   s.options.replicas = point.replicas;
   s.options.scheduler = pm::scheduler_of(s.one);
-  // TensorRT-LLM divides prompts where the budget is smaller, as --save starts it.
-  if (point.chunk_tokens && *point.chunk_tokens < pm::detail::uncached_tokens(q.load))
-    s.options.scheduler->chunked_prefill = true;
   const double running = std::ceil(point.batch_limit / s.one.layout.data);
+  // TensorRT-LLM divides prompts under a stated budget, and where they and the decodes may
+  // exceed its own, as --save starts it.
+  const double longest = q.load.input_tokens * (1.0 + 3.0 * q.load.input_cv);
+  if (point.chunk_tokens || divides_prompts(longest, running, s.options.scheduler->token_budget))
+    s.options.scheduler->chunked_prefill = true;
   if (running >= 1.0 && running < s.options.scheduler->max_running)
     s.options.scheduler->max_running = static_cast<int>(running);
   return s;
 }
 
+namespace {
+
 simulated_load load_of_plan(const pm::plan_request& q) {
   simulated_load l;
-  l.generated = pm::workload_of(q.load, 1);
+  l.generated = pm::workload_of(with_spread(q.load), 1);
   l.typical_tokens = q.load.input_tokens + q.load.output_tokens;
   return l;
 }
@@ -197,7 +250,7 @@ simulated_load load_of_plan(const pm::plan_request& q) {
 service_check check_of_point(const planned& p, const pm::plan_point& point,
                              const std::optional<simulated_load>& given) {
   service_check c;
-  simulated_service s = service_of(p, point);
+  simulated_service s = simulated_service_of(p, point);
   const pm::serving_estimate& closed = point.serving;
   simulated_load l = given ? *given : load_of_plan(p.request);
   if (given) {
@@ -274,9 +327,13 @@ service_check check_of_serving(const json& object, const given_profile* profile,
         static_cast<std::uint64_t>(is_short ? std::ceil(requests_of_short_runs / run) : 1.0);
     if (is_short) c.description += cat(", ", times, " times");
     std::vector<pm::simulation_result> runs;
+    backlog in_service;
+    const auto keeps = [&](const pm::request_record& one) { in_service.add(one); };
     for (std::uint64_t seed = 1; seed <= times; ++seed)
-      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr));
+      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr, keeps));
     compare(c, s, runs, value);
+    if (r.has("requests_per_s") && c.reason.empty())
+      c.overloaded_rate = overloaded_rate_of(in_service, s, r);
   });
   return c;
 }
@@ -346,6 +403,14 @@ void scale(pm::time_range& range, double factor) {
   range.high = factor * range.high;
 }
 
+/// States that requests arrive faster than the simulated engine completes them.
+void state_overload(outcome<>& answer, double offered, double completed) {
+  answer.set(pm::infeasible("requests arrive faster than the simulated engine completes them",
+                            "req/s", offered, completed));
+  answer.facts["offered_requests_per_s"] = number_json("requests_per_s", offered);
+  answer.facts["sustainable_requests_per_s"] = number_json("requests_per_s", completed);
+}
+
 }  // namespace
 
 void simulate_instead(outcome<>& closed_form, const request& r, const json& object) {
@@ -376,6 +441,8 @@ void simulate_instead(outcome<>& closed_form, const request& r, const json& obje
   // A search over rates has no simulation for each; near saturation the two differ.
   if (closed_form.facts.contains("largest_rate_requests_per_s"))
     closed_form.facts["largest_rate_method"] = "closed_form";
+  if (c.overloaded_rate)
+    state_overload(closed_form, r.number("requests_per_s"), *c.overloaded_rate);
   closed_form.facts["method"] = "simulation";
   closed_form.notes.push_back({"method", cat("simulation, ", c.description)});
 }

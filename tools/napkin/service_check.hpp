@@ -1,6 +1,7 @@
 // Closed form and simulation of the same service, side by side.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,7 +29,18 @@ struct service_check {
   std::vector<checked_figure> figures{};
   std::vector<std::string> left_out{};  ///< given keys that the simulation does not have
   std::string reason{};                 ///< why there is no simulation; else ""
+  /// Completed requests per second where an open loop's requests arrive faster; else nothing.
+  std::optional<double> overloaded_rate{};
 };
+
+/// Variation of lengths in a simulation without a stated one. Requests of equal length would end in
+/// the same step for ever.
+inline constexpr double least_variation = 0.05;
+inline perfmodel::service_load with_spread(perfmodel::service_load l) {
+  l.input_cv = std::max(l.input_cv, least_variation);
+  l.output_cv = std::max(l.output_cv, least_variation);
+  return l;
+}
 
 /// Deviation from which a check of a plan reports a figure.
 inline constexpr double notable_deviation = 0.15;
@@ -57,6 +69,10 @@ json check_json(const service_check& c);
 /// Table of closed form, simulation and their ratio.
 std::string check_text(const service_check& c);
 
+/// The service of a row of a plan, as --save starts it; its calibration, null for a bound.
+simulated_service simulated_service_of(const planned& p, const perfmodel::plan_point& point);
+const perfmodel::calibrated* policy_of(const planned& p, const perfmodel::label& chip,
+                                       perfmodel::engine e);
 /// Check of one row of a plan.
 struct plan_check {
   std::size_t row = 0;  ///< from 0

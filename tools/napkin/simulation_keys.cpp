@@ -416,6 +416,7 @@ std::vector<key> simulation_keys() {
   append(engine_option_keys());
   k.push_back(cuda_graph_tokens_key());
   k.push_back(engine_key());
+  k.push_back(engine_version_key());
   append(scheduler_keys());
   append(draft_keys());
   append(pool_keys());
@@ -438,7 +439,9 @@ simulated_service simulated_service_of(inputs<double>& in) {
     reserve_memory(in, s.one);
     for (const auto r : {pm::engine_release::vllm_0_10, pm::engine_release::vllm_0_14,
                          pm::engine_release::vllm_0_24}) {
-      if (in.has("scheduler") && in.text("scheduler") == pm::name_of(r)) s.one.release = r;
+      if (in.has("scheduler") && in.text("scheduler") == pm::name_of(r) &&
+          !states(in, "engine_version"))
+        s.one.release = r;
     }
     if (n.groups > 1 && s.one.layout.pipeline > 1)
       detail::contradiction(cat("data_parallel is ", n.groups, " and pipeline_parallel is ",

@@ -54,7 +54,7 @@ class evaluated_steps {
       return served(load, round);
     };
     if (x_.drafts) {
-      found_.service = pm::detail::speculative_service(d, l, *x_.drafts, pass, serve);
+      found_.service = pm::detail::speculative_service(d, l, *x_.drafts, pass, serve, !policy_);
     } else {
       found_.service = {serve(l, [&](const pm::iteration& i) { return pass(d, i); }), 1.0};
     }

@@ -1,6 +1,7 @@
 // Executor of a plan that evaluates candidates on several threads.
 #pragma once
 
+#include <algorithm>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -11,11 +12,13 @@
 
 namespace napkin {
 
-/// Threads of a pool for `requested` of them; 0: as many as the machine runs at once.
+/// Threads of a pool for `requested` of them; 0: as many as the machine runs at once. More than a
+/// few for each core have memory of their own and nothing to do.
 inline unsigned thread_count(int requested) {
-  if (requested > 0) return static_cast<unsigned>(requested);
-  const unsigned all = std::thread::hardware_concurrency();
-  return all > 0 ? all : 1;
+  constexpr unsigned least = 16, threads_of_core = 4;
+  const unsigned all = (std::max)(std::thread::hardware_concurrency(), 1U);
+  if (requested <= 0) return all;
+  return (std::min)(static_cast<unsigned>(requested), (std::max)(least, threads_of_core * all));
 }
 
 namespace detail {

@@ -56,7 +56,7 @@ compiled() {
 if ! compiled perfmodel_page; then
   echo 'page: compiling the engine to WebAssembly: ten minutes of a core' >&2
   module perfmodel_page createPerfmodelPage -DNAPKIN_PAGE_MODULE \
-    'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|simulation.*|service_check|service_runs|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
+    'audit.*|bench_report|diagnose_runs|require|thresholds|sensitivity|query_words|help|simulation.*|planning_simulated|service_check|service_runs|queries_(kernel|attention|collective|memory|speculation|model|advise|diagnose|trust|machine|time|paths|capacity)'
 fi
 if ! compiled perfmodel_module; then
   echo 'page: compiling the whole engine, for the npm package' >&2

@@ -9,12 +9,6 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Cost of a point per million output tokens: money, or device time if a price is missing.
-inline double cost_of(const plan_point& p, bool all_priced) {
-  if (all_priced && p.cost_per_million) return p.cost_per_million->value();
-  return p.gpu_time_per_million.value();
-}
-
 /// Objectives of a point: cost and ITL span the Pareto front, TTFT and GPUs decide between equals.
 struct plan_objectives {
   double cost = 0.0;
@@ -94,11 +88,7 @@ class plan_collector {
   /// `checks_bounds`: reject a prediction that is better than its own bound.
   plan_collector(const plan_request& q, Progress& progress, bool checks_bounds = true)
       : q_(q), progress_(progress), checks_bounds_(checks_bounds) {
-    for (const accelerator& a : q.accelerators) r_.all_priced &= a.price.is_stated();
-    if (!q.pools) return;
-    for (const accelerator& a : q.pools->prefill_accelerators) {
-      r_.all_priced &= a.price.is_stated();
-    }
+    r_.all_priced = has_all_prices(q);
   }
 
   bool has_met_targets() const { return !met_.empty(); }
@@ -126,6 +116,11 @@ class plan_collector {
     if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
     if (!p.serving.feasible) {
       reject(p, p.serving.feasible);
+      return true;
+    }
+    for (const plan_refusal& r : q_.refused) {
+      if (!refuses(r, p)) continue;
+      reject(p, r.why);
       return true;
     }
     if (!p.meets_targets && !has_met_targets() && is_nearest(x)) {

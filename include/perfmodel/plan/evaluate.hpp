@@ -7,6 +7,7 @@
 #include <optional>
 #include <perfmodel/plan/candidates.hpp>
 #include <perfmodel/plan/evaluators.hpp>
+#include <perfmodel/plan/incumbents.hpp>
 #include <perfmodel/plan/result.hpp>
 #include <utility>
 #include <vector>
@@ -38,7 +39,7 @@ struct evaluated_point {
 /// cannot help.
 struct batch_sweep {
   std::vector<evaluated_point> points{};
-  long pruned = 0;  ///< smaller batch limits, dominated by more replicas
+  long pruned = 0;  ///< batch limits dominated by more replicas, or by an incumbent
 };
 
 /// Evaluation of a candidate: the reason why it is infeasible, or its sweeps.
@@ -167,37 +168,55 @@ void visit_pools(const plan_request& q, const pool_choices<Evaluator>& choices,
 // One candidate.
 
 /// Evaluation of one candidate. `any_met` states that an earlier candidate has met the targets;
-/// sweeps then end where smaller batch limits cannot meet them.
+/// sweeps then end where smaller batch limits cannot meet them. Points that an incumbent dominates
+/// are not evaluated to the end.
 template <class Evaluator>
 class candidate_evaluation {
  public:
   candidate_evaluation(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
-                       bool any_met)
-      : q_(q), c_(c), evaluator_(evaluator), any_met_(any_met) {}
+                       bool any_met, const incumbent_list& incumbents)
+      : q_(q), c_(c), evaluator_(evaluator), any_met_(any_met), incumbents_(incumbents) {}
 
   /// Evaluates replicas of one deployment, without speculation and with each of the request's
   /// speculations.
   plan_evaluation evaluate_replicas() {
-    const deployment d =
-        deployment_of(q_, *c_.device, *c_.precision, c_.layout, c_.serving_engine, c_.chunk_tokens);
+    const deployment d = deployment_of_candidate();
     out_.feasible = fits(d, 1.0, longest());
     if (!out_.feasible) return std::move(out_);
     check_deployment(d);
     if (c_.kind == candidate_kind::memory_only) return std::move(out_);
-    const bool grows = Evaluator::predicts && grows_into_memory(d.serving_engine);
-    const double context = grows ? mean_context(q_.load) : longest();
+    const double context = context_of(d);
     auto steps = evaluator_.steps_of(d);
     sweep_replicas(d, std::nullopt, kv_capacity(d, q_.load.shared, context).sequences,
-                   [&](const service_load& l) { return evaluator_.serve(d, l, steps); });
+                   [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
     if constexpr (Evaluator::predicts) {
       for (std::size_t i = 0; i < q_.speculations.size(); ++i) {
         const speculation s = speculation_for(q_.speculations[i], d);
-        sweep_replicas(
-            d, i, speculative_capacity(d, s, context, q_.load.shared).sequences,
-            [&](const service_load& l) { return evaluator_.serve_speculation(d, l, s); });
+        sweep_replicas(d, i, speculative_capacity(d, s, context, q_.load.shared).sequences,
+                       [&](const service_load& l, plan_point& p) {
+                         p.serving = evaluator_.serve_speculation(d, l, s);
+                         return true;
+                       });
       }
     }
     return std::move(out_);
+  }
+
+  /// Time of a decode step of one sequence; empty if the deployment does not fit in memory.
+  std::optional<duration<>> time_of_single_decode() const {
+    const deployment d = deployment_of_candidate();
+    if (!fits(d, 1.0, longest())) return std::nullopt;
+    check_deployment(d);
+    return evaluator_.steps_of(d).time({.batch = 1.0, .context = mean_context(q_.load)});
+  }
+  /// Evaluates one number of replicas of a deployment that fits in memory, without speculation.
+  evaluated_point evaluate_count(int replicas) {
+    const deployment d = deployment_of_candidate();
+    auto steps = evaluator_.steps_of(d);
+    sweep_limits(d, point_of(d.layout, replicas),
+                 kv_capacity(d, q_.load.shared, context_of(d)).sequences, 0.0,
+                 [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
+    return std::move(out_.sweeps.back().points.front());
   }
 
   /// Evaluates disaggregated services over all deployments that fit in memory. `prefills` is the
@@ -210,16 +229,17 @@ class candidate_evaluation {
                                             *c_.device,         evaluator_, decode};
       visit_pools(
           q_, choices, [&](const disaggregated& pools, double limit, const serving_estimate& s) {
-            plan_point p = point_of(pools.decode.deployment.layout);
+            plan_point p =
+                point_of(pools.decode.deployment.layout, static_cast<int>(pools.decode.replicas));
             p.prefill =
                 plan_pool{pools.prefill.deployment.layout, static_cast<int>(pools.prefill.replicas),
                           c_.prefill_device->name};
-            p.replicas = static_cast<int>(pools.decode.replicas);
             p.gpus = static_cast<int>(pools.devices());
             p.batch_limit = limit;
             p.output_rate = s.output_rate;
+            p.serving = s;
             out_.sweeps.emplace_back();
-            (void)add_point(std::move(p), s, *c_.prefill_device);
+            (void)add_point(std::move(p), *c_.prefill_device);
           });
     }
     return std::move(out_);
@@ -228,12 +248,43 @@ class candidate_evaluation {
  private:
   double longest() const { return q_.load.input_tokens + q_.load.output_tokens; }
 
-  plan_point point_of(const parallel_layout& l) const {
+  deployment deployment_of_candidate() const {
+    return deployment_of(q_, *c_.device, *c_.precision, c_.layout, c_.serving_engine,
+                         c_.chunk_tokens);
+  }
+  /// Context of a sequence for which an engine reserves memory.
+  double context_of(const deployment& d) const {
+    const bool grows = Evaluator::predicts && grows_into_memory(d.serving_engine);
+    return grows ? mean_context(q_.load) : longest();
+  }
+
+  /// Sets the estimate of a point. Returns false if an incumbent dominates the point: in an open
+  /// loop the throughput is the arrival rate, so that the cost is known before.
+  template <class Steps>
+  bool serve(const deployment& d, const service_load& l, Steps& steps, plan_point& p) const {
+    if constexpr (Evaluator::predicts) {
+      if (!l.is_closed()) {
+        p.output_rate = p.replicas * output_rate_of(l, l.rate());
+        set_cost(p, *c_.device, *c_.device);
+        steps.itl_to_beat = incumbents_.itl_to_beat(p);
+        steps.is_dominated = false;
+      }
+      p.serving = evaluator_.serve(d, l, steps);
+      return !steps.is_dominated;
+    } else {
+      p.serving = evaluator_.serve(d, l, steps);
+      return true;
+    }
+  }
+
+  plan_point point_of(const parallel_layout& l, int replicas) const {
     plan_point p{.accelerator = c_.device->name,
                  .precision = *c_.precision,
                  .serving_engine = c_.serving_engine,
                  .layout = l};
     p.chunk_tokens = c_.chunk_tokens;
+    p.replicas = replicas;
+    p.gpus = replicas * l.ranks();
     return p;
   }
 
@@ -248,23 +299,21 @@ class candidate_evaluation {
   }
 
   /// Adds a point to the last sweep. Returns whether to try a smaller batch limit.
-  bool add_point(plan_point&& p, const serving_estimate& s, const accelerator& prefill_device) {
-    p.serving = s;
+  bool add_point(plan_point&& added, const accelerator& prefill_device) {
     std::vector<evaluated_point>& points = out_.sweeps.back().points;
-    if (!s.feasible) {
-      points.push_back({std::move(p), {}});
-      return true;
-    }
+    points.push_back({std::move(added), {}});
+    plan_point& p = points.back().point;
+    if (!p.serving.feasible) return true;
     set_cost(p, *c_.device, prefill_device);
-    const plan_misses misses = misses_of(q_, s);
+    const plan_misses misses = misses_of(q_, p.serving);
+    points.back().misses = misses;
     p.meets_targets = misses.worst() <= 1.0;
-    points.push_back({std::move(p), misses});
     if (misses.of_queue() > 1.0) return false;
-    return !any_met_ || may_meet_with_less(q_, s) || misses.worst() <= 1.0;
+    return !any_met_ || may_meet_with_less(q_, p.serving) || misses.worst() <= 1.0;
   }
 
-  /// Evaluates all replica counts, each with its batch limits. serve(load) returns the estimate of
-  /// one replica under its share of the load.
+  /// Evaluates all replica counts, each with its batch limits. serve(load, point) sets the
+  /// estimate of one replica under its share of the load.
   template <class Serve>
   void sweep_replicas(const deployment& d, std::optional<std::size_t> speculation, double capacity,
                       const Serve& serve) {
@@ -275,10 +324,8 @@ class candidate_evaluation {
       // Batch that the next replica count also fills, at the same cost and with less queueing.
       const bool is_last = i + 1 == counts.size();
       const double filled = is_last || !is_closed ? 0.0 : q_.load.concurrency() / counts[i + 1];
-      plan_point p = point_of(d.layout);
+      plan_point p = point_of(d.layout, counts[i]);
       p.speculation_index = speculation;
-      p.replicas = counts[i];
-      p.gpus = counts[i] * d.layout.ranks();
       sweep_limits(d, p, capacity, filled >= 1.0 ? filled : 0.0, serve);
     }
   }
@@ -306,9 +353,12 @@ class candidate_evaluation {
         share.batch_limit = limit;
         plan_point p = replicas;
         p.batch_limit = limit;
-        const serving_estimate s = serve(share);
-        p.output_rate = p.replicas * s.output_rate;
-        if (!add_point(std::move(p), s, *c_.device)) break;
+        if (serve(share, p)) {
+          p.output_rate = p.replicas * p.serving.output_rate;
+          if (!add_point(std::move(p), *c_.device)) break;
+        } else {
+          ++out_.sweeps.back().pruned;
+        }
       }
       if (!is_closed) break;
     }
@@ -318,6 +368,7 @@ class candidate_evaluation {
   const plan_candidate& c_;
   const Evaluator& evaluator_;
   bool any_met_;
+  const incumbent_list& incumbents_;
   plan_evaluation out_{};
 };
 
@@ -325,10 +376,11 @@ class candidate_evaluation {
 /// engine.
 template <class Evaluators>
 plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
-                         const Evaluators& evaluators, bool any_met) {
+                         const Evaluators& evaluators, bool any_met,
+                         const incumbent_list& incumbents) {
   if (c.kind == candidate_kind::infeasible) return {infeasible(c.reason, "", 1, 0), {}};
   const auto& evaluator = evaluators.at(*c.device, c.serving_engine);
-  candidate_evaluation evaluation(q, c, evaluator, any_met);
+  candidate_evaluation evaluation(q, c, evaluator, any_met, incumbents);
   if (c.kind != candidate_kind::pools) return evaluation.evaluate_replicas();
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }

@@ -11,6 +11,8 @@
 #include <perfmodel/plan/collector.hpp>
 #include <perfmodel/plan/evaluate.hpp>
 #include <perfmodel/plan/evaluators.hpp>
+#include <perfmodel/plan/find_incumbents.hpp>
+#include <perfmodel/plan/incumbents.hpp>
 #include <perfmodel/plan/request.hpp>
 #include <perfmodel/plan/result.hpp>
 #include <string>
@@ -255,10 +257,16 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
                         const Executor& executor, Progress& progress) {
   const std::vector<plan_candidate> candidates = enumerate_candidates(q, scope);
   const evaluator_list<Evaluator> evaluators(candidates, make_evaluator);
+  incumbent_list incumbents;
+  if constexpr (Evaluator::predicts) {
+    if (!q.load.is_closed()) incumbents = find_incumbents(q, candidates, evaluators);
+  }
   plan_collector collector(q, progress);
   executor(
       candidates.size(),
-      [&](std::size_t i, bool any_met) { return evaluate(q, candidates[i], evaluators, any_met); },
+      [&](std::size_t i, bool any_met) {
+        return evaluate(q, candidates[i], evaluators, any_met, incumbents);
+      },
       [&](std::size_t i, const plan_evaluation& e) {
         collector.add(candidates[i], e);
         return collector.has_met_targets();

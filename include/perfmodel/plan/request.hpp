@@ -47,6 +47,22 @@ struct plan_pools {
   std::vector<accelerator> prefill_accelerators{};
 };
 
+/// A candidate that a plan does not choose, whatever its estimate says: for example because it
+/// misses a target when simulated.
+struct plan_refusal {
+  label accelerator{};
+  label precision{};
+  engine serving_engine = engine::none;
+  parallel_layout layout{};
+  std::optional<parallel_layout> prefill{};  ///< layout of a prefill pool
+  std::optional<double> chunk_tokens{};
+  std::optional<std::size_t> speculation_index{};
+  int replicas = 1;
+  int gpus = 1;            ///< devices of all replicas and both pools
+  double batch_limit = 0;  ///< maximum running requests of a replica
+  feasibility why{};
+};
+
 /// Request of a plan: deployments that serve the whole `load` within the targets. Each uses at most
 /// `gpus` devices of one accelerator model. In a disaggregated service both pools count against
 /// `gpus`, and the prefill pool may use another accelerator model.
@@ -79,6 +95,7 @@ struct plan_request {
   std::vector<double> chunk_budgets{512.0, 2048.0, 8192.0};
   std::vector<speculation> speculations{};  ///< tried in addition to plain decoding
   std::optional<plan_pools> pools{};        ///< tried in addition to one pool
+  std::vector<plan_refusal> refused{};      ///< candidates not to choose
 };
 
 namespace detail {

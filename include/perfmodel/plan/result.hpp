@@ -42,6 +42,29 @@ struct plan_point {
   bool meets_targets = true;
 };
 
+/// Refusal of a point, for a reason, in the next plan of the same request.
+/// Test: a plan that refuses its cheapest point chooses the next, and counts the reason.
+inline plan_refusal refusal_of(const plan_point& p, const feasibility& why) {
+  plan_refusal r{
+      p.accelerator,       p.precision.name, p.serving_engine, p.layout,      {}, p.chunk_tokens,
+      p.speculation_index, p.replicas,       p.gpus,           p.batch_limit, why};
+  if (p.prefill) r.prefill = p.prefill->layout;
+  return r;
+}
+
+namespace detail {
+
+inline bool refuses(const plan_refusal& r, const plan_point& p) {
+  if (r.prefill.has_value() != p.prefill.has_value()) return false;
+  if (r.prefill && !(*r.prefill == p.prefill->layout)) return false;
+  return r.accelerator == p.accelerator && r.precision == p.precision.name &&
+         r.serving_engine == p.serving_engine && r.layout == p.layout &&
+         r.chunk_tokens == p.chunk_tokens && r.speculation_index == p.speculation_index &&
+         r.replicas == p.replicas && r.gpus == p.gpus && r.batch_limit == p.batch_limit;
+}
+
+}  // namespace detail
+
 /// Rejected candidates with the same accelerator, precision and reason. `layout`, `needed` and
 /// `available` are those of the candidate that is nearest to feasible.
 struct plan_rejection {
@@ -62,8 +85,9 @@ struct plan_result {
   std::vector<plan_rejection> rejected{};
   /// Number of serving estimates: one for each replica count and batch limit of a candidate.
   long evaluated = 0;
-  /// Batch limits skipped because more replicas dominate them (equal cost, less queueing); counted
-  /// in neither `evaluated` nor `feasible`.
+  /// Points that were not evaluated to the end: batch limits that more replicas dominate (equal
+  /// cost, less queueing) and, in an open loop, points with a higher ITL than a cheaper
+  /// point. `evaluated` and `feasible` count none of them.
   long pruned = 0;
   /// Evaluated points that fit in memory, within the limits of queueing.
   long feasible = 0;

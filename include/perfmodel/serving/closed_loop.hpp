@@ -119,11 +119,13 @@ constexpr T steps_per_request(const basic_service_terms<T>& s, const basic_prefi
 
 /// Engine steps before a request joins one. Without other requests (an idle engine) it joins at
 /// once. Where its arrival is not that of a completion, since its CPU time comes first, it waits at
-/// least for half the step in progress.
+/// least for half the step in progress: in a pipeline, for half its time in the first stage.
 template <Scalar T>
-constexpr T steps_before_prefill(const basic_service_terms<T>& s, const T& others) {
-  const T boundary = T(upper(s.request_cpu_time.value()) > 0.0 ? 0.5 : 0.0);
-  return any_of(others) * scalar_max(T(s.scheduling_steps - s.stream_steps), boundary) +
+constexpr T steps_before_prefill(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                 const T& others) {
+  const T boundary = T(upper(s.request_cpu_time.value()) > 0.0 ? 0.5 / p.pipeline_stages : 0.0);
+  return any_of(T(others / p.pipeline_stages)) *
+             scalar_max(T(s.scheduling_steps - s.stream_steps), boundary) +
          s.stream_steps;
 }
 
@@ -242,7 +244,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T others = scalar_max(T(b - 1.0), T(0.0));
   const T burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
 
-  const T waits = detail::steps_before_prefill(s, others);
+  const T waits = detail::steps_before_prefill(s, p, others);
   const T steps = detail::steps_per_request(s, p, T(waits - s.stream_steps));
   const T met = detail::prefills_of_others(s, p, others, burst, steps);
   basic_service_state<T> state;

@@ -28,6 +28,10 @@ struct latency_piece {
   constexpr double share_before(double x) const {
     return tail > 0.0 || from < to || from != x ? share_below(x) : 0.0;
   }
+  /// Latency at which the piece has a share of 0 to 1 below, for a piece that is not constant.
+  constexpr double inverse(double share) const {
+    return tail > 0.0 ? from - tail * math::log(1.0 - share) : from + share * (to - from);
+  }
   /// Share below x, and the density there.
   struct slope {
     double share = 0.0, density = 0.0;
@@ -94,13 +98,32 @@ class latency_pieces {
     return share;
   }
 
-  /// Newton's method within a bracket without corners of the distribution. Its error after a step
-  /// is at most the step's square over twice the least tail.
+  /// Quantile within a bracket without corners of the distribution. Where one piece alone rises
+  /// there, it is the inverse of that piece; else Newton's method finds it.
   constexpr double root(double share, double below, double above) const {
-    double x = below, least_tail = infinity;
+    const latency_piece* rising = nullptr;
+    int count = 0;
+    double others = 0.0, least_tail = infinity;
     for (std::size_t i = 0; i < count_; ++i) {
-      if (pieces_[i].tail > 0.0) least_tail = scalar_min(least_tail, pieces_[i].tail);
+      const latency_piece& p = pieces_[i];
+      if (p.tail > 0.0) least_tail = scalar_min(least_tail, p.tail);
+      if (p.from <= below && (p.tail > 0.0 || p.to > below)) {
+        rising = &p;
+        ++count;
+      } else if (p.from <= below) {
+        others += p.weight;
+      }
     }
+    if (count == 1) {
+      const double x = rising->inverse((share - others) / rising->weight);
+      return scalar_min(scalar_max(x, below), above);
+    }
+    return newton_root(share, below, above, least_tail);
+  }
+
+  /// Newton's method. Its error after a step is at most the step's square over twice the least tail.
+  constexpr double newton_root(double share, double below, double above, double least_tail) const {
+    double x = below;
     for (int step = 0; step < 200; ++step) {
       double sum = 0.0, density = 0.0;
       for (std::size_t i = 0; i < count_; ++i) {

@@ -61,6 +61,19 @@ constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
   return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
 }
 
+/// Decode batch of data-parallel groups of which each takes part with as many sequences as the
+/// largest has, one at least. In an open loop the router keeps their numbers within one of each
+/// other, so the largest has (G - 1) / (2 G) more than the mean.
+/// Source: vLLM v1/worker/dp_utils.py (idle ranks run a dummy batch; batches are padded to the
+/// largest).
+template <Scalar T>
+constexpr T batch_of_groups(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                            const T& batch) {
+  const double groups = d.layout.data;
+  if (groups == 1.0) return batch;
+  return scalar_max(T(groups), T(batch + (l.is_closed() ? 0.0 : 0.5 * (groups - 1.0))));
+}
+
 /// Step times at a decode batch of `batch` sequences, without preemptions.
 template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, EstimateStep>& in,
@@ -68,7 +81,8 @@ constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, Estim
   const auto with_prefill = [&](const basic_iteration<T>& i) {
     return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
   };
-  const basic_iteration<T> decode{batch, mean_context(in.load)};
+  const basic_iteration<T> decode{batch_of_groups(in.deployment, in.load, batch),
+                                  mean_context(in.load)};
   const duration<T> decode_time =
       named("decode step", evaluation, decode_step_time(in.estimate_step, decode));
   return prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch, decode_time,
@@ -157,6 +171,28 @@ constexpr loop_solution<T> solve_closed_load(const service_inputs<T, EstimateSte
   return solve_closed_loop(in, loop);
 }
 
+/// Closed loop with all batch slots (`limit`) taken.
+template <Scalar T>
+struct full_service {
+  T limit{};
+  request_rate<T> throughput{};
+  duration<T> itl{};
+};
+template <Scalar T, class EstimateStep>
+constexpr full_service<T> solve_full_service(const service_inputs<T, EstimateStep>& in) {
+  const T& limit = in.terms.max_running;
+  if constexpr (shares_loads<EstimateStep>) {
+    if (in.estimate_step.full && in.estimate_step.full->limit == limit)
+      return *in.estimate_step.full;
+  }
+  const loop_solution<T> found =
+      solve_closed_loop(in, {limit}, "a first evaluation of a full service", "a full service");
+  const full_service<T> full{limit, named("largest rate", found.state.throughput),
+                             found.state.itl.mean()};
+  if constexpr (shares_loads<EstimateStep>) in.estimate_step.full = full;
+  return full;
+}
+
 /// Solution of an open loop at arrival rate lambda. Between two tokens of a sequence m = lambda ITL
 /// prefills start, and n = m (O - 1) sequences decode, by Little's law. A token meets n others
 /// where arrivals are Poisson (they see time averages); requests in bursts meet more, periodic
@@ -169,10 +205,9 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
                                            const basic_open_loop<T>& arrivals) {
   basic_service_terms<T> s = in.terms;
   const T& limit = s.max_running;
-  const loop_solution<T> full =
-      solve_closed_loop(in, {limit}, "a first evaluation of a full service", "a full service");
-  const request_rate<T> capacity_rate = named("largest rate", full.state.throughput);
-  s.full_itl = full.state.itl.mean();
+  const full_service<T> full = solve_full_service(in);
+  const request_rate<T>& capacity_rate = full.throughput;
+  s.full_itl = full.itl;
   loop_solution<T> found;
   if (!(upper(arrivals.rate.value()) < lower(capacity_rate.value()))) {
     found.feasible = infeasible("requests arrive faster than a full batch serves them", "req/s",
@@ -189,9 +224,22 @@ constexpr loop_solution<T> solve_open_load(const service_inputs<T, EstimateStep>
     found.decode_batch = scalar_max(T(1.0), scalar_min(T(decoding_share * others + itself), limit));
     found.steps = steps_at(in, named("decode batch", found.decode_batch), nullptr);
     itl = open_loop_itl(s, found.steps, arrivals, others);
-    return scalar_min(T(s.intervals() * T(arrivals.rate * itl.mean() / request)), T(2.0 * limit));
+    const T in_flight =
+        scalar_min(T(s.intervals() * T(arrivals.rate * itl.mean() / request)), T(2.0 * limit));
+    if constexpr (shares_loads<EstimateStep>) {
+      const duration<T> least = others / s.intervals() * request / arrivals.rate;
+      if (in_flight > others && in.estimate_step.dominates(least)) return others;
+    }
+    return in_flight;
   };
   const T others = named("sequences in service", balanced_batch(limit, in_system, 1.002));
+  if constexpr (shares_loads<EstimateStep>) {
+    if (in.estimate_step.is_dominated) {
+      found.feasible = infeasible("a deployment of the plan has the same cost and a lower ITL", "s",
+                                  itl.mean().value(), in.estimate_step.itl_to_beat.value());
+      return found;
+    }
+  }
   bool is_current = false;
   if constexpr (std::is_floating_point_v<T>) is_current = others == last;
   if (!is_current) (void)in_system(others);  // derivatives come from the root itself

@@ -55,7 +55,7 @@ constexpr basic_speculative_serving_estimate<T> serving_bound(const basic_deploy
   const auto serve = [&](const basic_service_load<T>& rounds, const auto& round) {
     return detail::steady_state(d, rounds, round);
   };
-  return detail::speculative_service(d, resolve_prefix_hit(d, l), s, estimate_step, serve);
+  return detail::speculative_service(d, resolve_prefix_hit(d, l), s, estimate_step, serve, true);
 }
 /// Bound of a disaggregated service, in which prefill and decode share no step. O is the number of
 /// output tokens. Closed loop: TTFT is one prefill and one transfer without queueing. ITL is that
@@ -204,7 +204,7 @@ constexpr basic_speculative_serving_estimate<T> serving(const basic_deployment<T
     return detail::predict_service(d, rounds, engine, round).estimate;
   };
   return detail::speculative_service(d, resolve_prefix_hit(d, l), s,
-                                     detail::policy_steps<T, Policy>(d, policy), serve);
+                                     detail::policy_steps<T, Policy>(d, policy), serve, false);
 }
 
 /// Predicts a disaggregated service, each pool under its own policy.

@@ -87,6 +87,29 @@ constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   return named("emitted", sum + 1.0);
 }
 
+/// Mean of the tokens that the last round of a long output emits in vain: (E[X^2] / E[X] - 1) / 2,
+/// the mean excess of a renewal process, with X the tokens of a round and E[X] = `emitted`.
+/// Source: Feller, "An Introduction to Probability Theory and Its Applications" II, 1971, XI.4.
+/// Test: tests/unit/speculation.cpp, rounds by hand.
+template <Scalar T>
+constexpr T tokens_in_vain(const basic_speculation<T>& s, const T& emitted) {
+  T square(1.0), reached(1.0);
+  for (int k = 1; k <= s.length; ++k) {
+    const std::size_t at = static_cast<std::size_t>(k), known = s.acceptance.size();
+    reached = reached * s.acceptance[(at < known ? at : known) - 1];
+    square += (2.0 * k + 1.0) * reached;
+  }
+  return 0.5 * (square / emitted - 1.0);
+}
+
+/// Rounds that emit the n tokens after the first: (n + tokens in vain) / E, at least one. A bound
+/// counts no tokens in vain.
+template <Scalar T>
+constexpr T rounds_of(const basic_speculation<T>& s, const T& n, const T& emitted, bool is_bound) {
+  if (is_bound) return n / emitted;
+  return scalar_max(T((n + tokens_in_vain(s, emitted)) / emitted), scalar_min(n, T(1.0)));
+}
+
 /// Deployment of the drafter. Some parts are counted as additional vocabulary of its head: the
 /// input projection of an extra layer, and the small layer of a Medusa head.
 template <Scalar T>
@@ -260,22 +283,24 @@ struct mean_round {
 };
 
 /// Service with speculation rounds, of E tokens each, in place of decode steps. An output of O
-/// tokens takes 1 + (O - 1) / E rounds. A stream interval of n tokens takes 1 + (n - 1) / E rounds.
+/// tokens takes 1 + rounds_of(O - 1) rounds. A stream interval of n tokens takes 1 + (n - 1) / E
+/// rounds.
 /// serve(load, round) returns the estimate of a service with the engine steps round(iteration).
 /// Errors: a preemption_mode, since preemption is not modelled with speculation.
 template <Scalar T, class EstimateStep, class Serve>
 constexpr basic_speculative_serving_estimate<T> speculative_service(
     const basic_deployment<T>& d, const basic_service_load<T>& l, const basic_speculation<T>& s,
-    const EstimateStep& estimate_step, const Serve& serve) {
+    const EstimateStep& estimate_step, const Serve& serve, bool is_bound) {
   check_no_preemption(l, "with speculation");
   const T emitted = emitted_by(s, s.length);
+  const T decoded = scalar_max(T(l.output_tokens - 1.0), T(0.0));
   const T longest = l.input_tokens + l.output_tokens;
   const basic_kv_capacity<T> memory = speculative_capacity(d, s, longest, l.shared);
   const basic_kv_capacity<T> growing = speculative_capacity(d, s, T(mean_context(l)), l.shared);
   const T capacity = grows_into_memory(d.serving_engine) ? growing.sequences : memory.sequences;
 
   basic_service_load<T> rounds = l;
-  rounds.output_tokens = 1.0 + scalar_max(T(l.output_tokens - 1.0), T(0.0)) / emitted;
+  rounds.output_tokens = 1.0 + rounds_of(s, decoded, emitted, is_bound);
   rounds.stream_interval = 1.0 + (l.stream_interval - 1.0) / emitted;
   const T limit = scalar_max(capacity, T(1.0));
   rounds.batch_limit = l.batch_limit ? scalar_min(*l.batch_limit, limit) : limit;
@@ -291,8 +316,9 @@ constexpr basic_speculative_serving_estimate<T> speculative_service(
         infeasible("no sequence fits in addition to the weights of model and drafter", "B",
                    upper(sequence_on_device(d, longest).value()), lower(memory.available.value()));
   }
-  out.itl_distribution = itl_of_rounds(out.itl_distribution, emitted);
-  out.itl = named("inter-token latency", out.itl / emitted);
+  const T used = upper(decoded) > 0.0 ? T(decoded / (rounds.output_tokens - 1.0)) : emitted;
+  out.itl_distribution = itl_of_rounds(out.itl_distribution, used);
+  out.itl = named("inter-token latency", out.itl / used);
   out.output_rate = output_rate_of(l, out.throughput);
   return out;
 }

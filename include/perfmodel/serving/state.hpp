@@ -175,7 +175,8 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
 }
 
 /// Mean residual time of the engine step during which a random request arrives: E[X^2] / (2 E[X]) x
-/// the probability that the engine is busy. X is the time of a step.
+/// the probability that the engine is busy. X is the time of a step. In a pipeline of p stages the
+/// request waits for the first stage, which each of p micro-batches takes for X / p.
 template <Scalar T>
 constexpr duration<T> residual_step_time(const basic_service_terms<T>& s,
                                          const basic_prefill_steps<T>& p,
@@ -184,7 +185,8 @@ constexpr duration<T> residual_step_time(const basic_service_terms<T>& s,
   const bool mixed = s.scheduler == scheduling::mixed_chunks;
   const duration<T> deviation = mixed ? state.itl.deviation() : duration<T>{};
   const duration<T> mean = mixed ? mean_itl : p.decode_time;
-  return any_of(state.batch) * mean_residual_time(mean, deviation);
+  const double stages = p.pipeline_stages;
+  return any_of(T(state.batch / stages)) / stages * mean_residual_time(mean, deviation);
 }
 
 /// Mean queueing of a prompt that arrives at the same instant as n others. It is half the saturated

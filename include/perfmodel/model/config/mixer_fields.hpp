@@ -138,7 +138,8 @@ attention_shape attention_of(const config_view<Json>& c, mixer_role role, std::s
   const bool both = bias || (!family.reads_bias && family.output_bias);
   const bool queries = family.type == std::string_view("glm4_moe");  // and keys and values, no more
   a.qkv_bias = both || (!family.reads_bias &&
-                        own.flag_or(own.either({"qkv_bias", "add_qkv_bias"}), family.qkv_bias));
+                        own.flag_or(own.either({"qkv_bias", "add_qkv_bias", "use_qkv_bias"}),
+                                    family.qkv_bias));
   a.output_bias = both && !queries;
   const bool stated_norm = own.flag_or("use_qk_norm", false) && !a.chunked &&
                            !own.has("attention_chunk_size");  // Llama 4's has no weights

@@ -141,7 +141,9 @@ inline constexpr model_family known_families[] = {
     {.type = "chatglm", .reads_bias = false, .windows = window_rule::none},
     with_biases("gpt_neox", false),
     with_biases("opt", true, {}, 2),
-    {.type = "starcoder2", .norm_bias = true, .gated = false, .windows = window_rule::none},
+    {.type = "starcoder2", .qkv_bias = true, .output_bias = true, .reads_bias = false,
+     .norm_bias = true, .gated = false, .ffn_bias = true, .windows = window_rule::none},
+    {.type = "stablelm", .reads_bias = false, .norm_bias = true},
 };
 // clang-format on
 

@@ -11,6 +11,8 @@ namespace perfmodel::inline v0_3::detail {
 
 inline constexpr int no_sequence = -1;
 
+class engine_group;
+
 /// State of a request in a simulated engine.
 struct simulated_sequence {
   simulated_request request{};
@@ -37,6 +39,7 @@ struct simulated_sequence {
   std::int64_t admission = 0;
   int previous = no_sequence, next = no_sequence;
   int lane = 0;
+  engine_group* group = nullptr;  ///< runs it
   /// generation of this table entry: one more for each new request and each preemption
   std::uint32_t use = 0;
   bool has_ended = false;  ///< it has emitted its last token

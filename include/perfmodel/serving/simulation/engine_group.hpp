@@ -53,8 +53,7 @@ class sequence_table {
   std::int64_t admissions_ = 0;
 };
 
-/// Group of an engine with a scheduler of its own: a data-parallel rank, a pipeline micro-batch, or
-/// the whole engine.
+/// Group with a scheduler of its own: a data-parallel rank, a pipeline micro-batch, or the engine.
 class engine_group {
  public:
   engine_group(const scheduler_settings& s, sequence_table& sequences, kv_pool& pool,
@@ -72,7 +71,7 @@ class engine_group {
   decode_batch& batch() { return batch_; }
   const decode_batch& batch() const { return batch_; }
   int running() const { return running_; }
-  bool has_work() const { return running_ > 0 || !waiting_.empty(); }
+  bool has_work() { return running_ > 0 || !waiting_.empty() || !prefills().empty(); }
   std::int64_t preemptions() const { return preemptions_; }
   bool reserves_whole_requests() const {
     return settings_.kind == scheduler_kind::static_batches ||
@@ -246,13 +245,34 @@ class engine_group {
     return true;
   }
   void link(int entry) {
+    sequences_[entry].admission = sequences_.next_admission();
+    insert(entry);
+  }
+  /// Inserts an entry in the order of admission.
+  void insert(int entry) {
     simulated_sequence& s = sequences_[entry];
-    s.admission = sequences_.next_admission();
+    s.group = this;
     s.previous = last_;
     s.next = no_sequence;
-    if (last_ != no_sequence) sequences_[last_].next = entry;
-    last_ = entry;
+    while (s.previous != no_sequence && sequences_[s.previous].admission > s.admission) {
+      s.next = s.previous;
+      s.previous = sequences_[s.next].previous;
+    }
+    if (s.previous != no_sequence) sequences_[s.previous].next = entry;
+    (s.next == no_sequence ? last_ : sequences_[s.next].previous) = entry;
     ++running_;
+  }
+  /// Begun prefills, in order. The micro-batches of a pipeline share them: the next chunk of a
+  /// prompt enters the first stage in the next micro-batch, behind the one before it.
+  /// Source: vLLM v1/core/sched/scheduler.py (_update_after_schedule); SGLang (chunked_req).
+  std::vector<int>& prefills() {
+    const bool has_own = peers_.empty() || settings_.kind == scheduler_kind::static_batches;
+    return has_own ? prefilling_ : peers_.front()->prefilling_;
+  }
+  /// Takes a begun prefill from the micro-batch that has it.
+  void take_over(int entry) {
+    sequences_[entry].group->unlink(entry);
+    insert(entry);
   }
   void unlink(int entry) {
     simulated_sequence& s = sequences_[entry];
@@ -315,7 +335,7 @@ class engine_group {
       keep_blocks(entry, s.context + emitted);
       s.last_token = (std::max)(s.last_token, last_token_time_);
     } else {
-      std::erase(prefilling_, entry);
+      std::erase(prefills(), entry);
     }
     release_cache(s, true);
     unlink(entry);
@@ -366,7 +386,7 @@ class engine_group {
   int drafted_;
   bool has_identifiers_;
   decode_batch batch_{};
-  std::vector<int> prefilling_{};  ///< admitted requests with tokens to prefill, in order
+  std::vector<int> prefilling_{};  ///< admitted requests with tokens to prefill (`prefills`)
   int last_ = no_sequence;         ///< the last in the order of admission
   int running_ = 0;
   std::vector<engine_group*> peers_{};

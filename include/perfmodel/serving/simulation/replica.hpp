@@ -236,7 +236,8 @@ class simulated_replica {
     f.steps = has_chunks || settings_.stages > 1 ? 1 : std::int64_t{1} << 40;
     for (std::size_t i = f.first_lane; i < f.last_lane; ++i) {
       lane& l = *lanes_[i];
-      if (settings_.scheduler.asynchronous) {
+      // The micro-batches of a pipeline are planned while others run.
+      if (settings_.scheduler.asynchronous && settings_.stages == 1) {
         l.group.plan(upcoming_decodes(l, f.has_decodes), now, l.planned);
         l.has_plan = true;
         if (!l.planned.empty()) f.steps = 1;

@@ -165,10 +165,11 @@ struct length_distribution {
   int least = 1, most = 1 << 30;
 
   static length_distribution fixed(double tokens) { return {.mean = tokens}; }
+  /// Lengths have at least one token, so those of a mean of one are equal.
   static length_distribution lognormal(double mean_tokens, double coefficient) {
-    return {.kind = coefficient > 0.0 ? shape::lognormal : shape::fixed,
-            .mean = mean_tokens,
-            .cv = coefficient};
+    const bool varies = coefficient > 0.0 && mean_tokens > 1.0;
+    return {
+        .kind = varies ? shape::lognormal : shape::fixed, .mean = mean_tokens, .cv = coefficient};
   }
   static length_distribution uniform(double from, double to) {
     return {.kind = shape::uniform, .mean = 0.5 * (from + to), .low = from, .high = to};

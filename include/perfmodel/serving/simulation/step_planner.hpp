@@ -37,24 +37,28 @@ class step_planner : public engine_group {
   }
 
  private:
+  /// Whether this group has a place for a begun prefill.
+  bool has_place(int e) { return sequences_[e].group == this || running_ < max_running_; }
   int remaining(int entry) { return sequences_[entry].target - sequences_[entry].computed; }
   void schedule(int entry, int tokens, std::vector<prefill_chunk>& out) {
     simulated_sequence& s = sequences_[entry];
+    if (s.group != this) take_over(entry);
     out.push_back({entry, tokens, s.computed, s.use, s.computed + tokens >= s.target});
     s.computed += tokens;
     if (settings_.kind == scheduler_kind::vllm) publish_computed(entry, s.computed);
   }
   void continue_prefills(int& budget, int cap, std::vector<prefill_chunk>& out) {
     // A prefill that the cache has no room for preempts those after it.
-    for (std::size_t i = 0; i < prefilling_.size() && budget > 0; ++i) {
-      const int entry = prefilling_[i];
+    for (std::size_t i = 0; i < prefills().size() && budget > 0; ++i) {
+      const int entry = prefills()[i];
+      if (!has_place(entry)) continue;
       int n = (std::min)(remaining(entry), budget);
       if (cap > 0) n = (std::min)(n, cap);
       if (!cover(entry, sequences_[entry].computed + n + drafted_)) break;
       schedule(entry, n, out);
       budget -= n;
     }
-    std::erase_if(prefilling_, [&](int e) { return remaining(e) <= 0; });
+    std::erase_if(prefills(), [&](int e) { return remaining(e) <= 0; });
   }
   void plan_vllm(int decodes, bool is_refused, std::vector<prefill_chunk>& out) {
     int budget = settings_.token_budget - decodes * sequence_tokens();
@@ -77,7 +81,7 @@ class step_planner : public engine_group {
       if (!admit(p, covered + drafted_, reserve)) return;
       schedule(entry, n, out);
       budget -= n;
-      if (remaining(entry) > 0) prefilling_.push_back(entry);
+      if (remaining(entry) > 0) prefills().push_back(entry);
     }
   }
   static constexpr int most_future_tokens = 4096;
@@ -97,25 +101,26 @@ class step_planner : public engine_group {
       expected_share_ = first_share();
       is_full_ = false;
     }
-    if ((is_full_ || waiting_.empty()) && prefilling_.empty()) return;
+    if ((is_full_ || waiting_.empty()) && prefills().empty()) return;
     const bool looks = settings_.receive_interval == 1 || decodes == 0 ||
                        batch_.step() - last_look_ >= settings_.receive_interval;
-    if (!looks && prefilling_.empty()) return;
+    if (!looks && prefills().empty()) return;
     last_look_ = batch_.step();
     const int page = settings_.block_tokens;
     const int with = settings_.mixed_chunk ? decodes : 0;
     int chunk = settings_.chunked_prefill ? settings_.token_budget - with : 1 << 30;
     int most = settings_.max_prefill_tokens - with;
     double free_tokens = static_cast<double>(pool_.available()) - future_tokens() * expected_share_;
-    if (!prefilling_.empty()) {
-      const int entry = prefilling_.front();
+    if (!prefills().empty()) {
+      const int entry = prefills().front();
+      if (!has_place(entry)) return;
       const int n = (std::min)(remaining(entry), chunk);
       schedule(entry, n, out);
       chunk -= n;
       most -= n;
-      if (remaining(entry) <= 0) prefilling_.clear();
+      if (remaining(entry) <= 0) prefills().clear();
     }
-    while (!waiting_.empty() && chunk > 0 && most > 0 && free_tokens > 0.0 && prefilling_.empty()) {
+    while (!waiting_.empty() && chunk > 0 && most > 0 && free_tokens > 0.0 && prefills().empty()) {
       if (running_ >= max_running_) {
         is_full_ = true;
         return;
@@ -141,14 +146,14 @@ class step_planner : public engine_group {
       chunk -= paged <= n ? paged : n;
       most -= n;
       free_tokens -= paged <= n ? paged + future : n;
-      if (remaining(entry) > 0) prefilling_.push_back(entry);
+      if (remaining(entry) > 0) prefills().push_back(entry);
     }
   }
   void plan_trtllm(int decodes, std::vector<prefill_chunk>& out) {
     const bool whole = settings_.capacity == capacity_policy::guaranteed_no_evict;
     // Micro-batches of a pipeline share the queue: each takes what its step has tokens for.
     std::int64_t pending = 0;
-    for (const int e : prefilling_) pending += remaining(e);
+    for (const int e : prefills()) pending += remaining(e);
     while (!waiting_.empty() && running_ < max_running_ &&
            (peers_.empty() || pending < settings_.token_budget)) {
       const simulated_sequence& s = sequences_[waiting_.front()];
@@ -156,21 +161,22 @@ class step_planner : public engine_group {
       const std::int64_t tokens =
           whole ? s.request.input_tokens + std::int64_t{s.request.output_tokens} : s.target;
       if (!admit(prefix_of(s), tokens + drafted_, 0)) break;
-      prefilling_.push_back(entry);
+      prefills().push_back(entry);
       pending += remaining(entry);
     }
-    if (prefilling_.empty() || waits_for_batch(decodes)) return;
+    if (prefills().empty() || waits_for_batch(decodes)) return;
     int budget = settings_.token_budget - decodes * sequence_tokens();
     std::int64_t all = 0;
-    for (const int e : prefilling_) all += remaining(e);
+    for (const int e : prefills()) all += remaining(e);
     const int places = max_running_ - decodes;
     if (settings_.chunked_prefill && settings_.order == chunk_order::equal_progress &&
         all > budget) {
       plan_equal_progress(budget, out);
     } else {
       int taken = 0;
-      for (const int e : prefilling_) {
+      for (const int e : prefills()) {
         if (budget <= 0 || taken >= places) break;
+        if (!has_place(e)) continue;
         int n = remaining(e);
         if (n > budget && !settings_.chunked_prefill) {
           if (decodes > 0 || taken > 0) break;
@@ -183,29 +189,30 @@ class step_planner : public engine_group {
         ++taken;
       }
     }
-    std::erase_if(prefilling_, [&](int e) { return remaining(e) <= 0; });
+    std::erase_if(prefills(), [&](int e) { return remaining(e) <= 0; });
   }
   /// One unit for each prefill in turn, until the next does not fit.
   void plan_equal_progress(int budget, std::vector<prefill_chunk>& out) {
-    shares_.assign(prefilling_.size(), 0);
+    shares_.assign(prefills().size(), 0);
     for (bool goes_on = true; goes_on;) {
       goes_on = false;
-      for (std::size_t i = 0; i < prefilling_.size(); ++i) {
-        const int unit = (std::min)(settings_.chunk_unit, remaining(prefilling_[i]) - shares_[i]);
+      for (std::size_t i = 0; i < prefills().size(); ++i) {
+        if (!has_place(prefills()[i])) continue;
+        const int unit = (std::min)(settings_.chunk_unit, remaining(prefills()[i]) - shares_[i]);
         if (unit <= 0 || unit > budget) continue;
         shares_[i] += unit;
         budget -= unit;
         goes_on = true;
       }
     }
-    for (std::size_t i = 0; i < prefilling_.size(); ++i)
-      if (shares_[i] > 0) schedule(prefilling_[i], shares_[i], out);
+    for (std::size_t i = 0; i < prefills().size(); ++i)
+      if (shares_[i] > 0) schedule(prefills()[i], shares_[i], out);
   }
   /// Prefills wait for others while sequences decode (batch_wait_timeout_iters).
   bool waits_for_batch(int decodes) {
     if (settings_.batching_wait_iterations == 0 || decodes == 0) return false;
     double tokens = 0.0;
-    for (const int e : prefilling_) tokens += remaining(e);
+    for (const int e : prefills()) tokens += remaining(e);
     const bool waits = waited_ < settings_.batching_wait_iterations &&
                        tokens < settings_.batching_wait_share * settings_.token_budget;
     waited_ = waits ? waited_ + 1 : 0;

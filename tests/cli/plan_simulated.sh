@@ -1,0 +1,60 @@
+#!/usr/bin/env bash
+# The cheapest deployment of a plan meets its targets when it is simulated too, or the plan says that it does not.
+. "$(dirname "$0")/lib.bash"
+needs_python
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+
+requests=(
+  # Prompts as long as TensorRT-LLM's smallest budget: whole, they would wait until nothing decodes.
+  '"model":"llama-3.1-8b","accelerator":"h100_sxm","input_tokens":512,"output_tokens":500,"requests_per_s":8.2,"ttft_s":2,"itl_s":0.03,"engine":"trtllm"'
+  '"model":"llama-3-70b","accelerator":"h100_sxm","input_tokens":2000,"output_tokens":300,"requests_per_s":4,"ttft_s":1,"itl_s":0.05'
+  # Closed forms of these miss the queue of a full cache.
+  '"model":"llama-3.1-8b","accelerator":"h100_sxm","input_tokens":512,"output_tokens":2000,"concurrency":500,"ttft_s":0.2,"itl_s":0.1,"engine":"vllm"'
+  '"model":"gemma-3-27b","accelerator":"h100_sxm","input_tokens":30000,"output_tokens":2000,"concurrency":16,"ttft_s":1,"itl_s":0.03,"engine":"vllm","gpus":16'
+  # At rest, with an end, with pools, short outputs.
+  '"model":"qwen3-32b","accelerator":"h200","input_tokens":1000,"output_tokens":64,"concurrency":1,"ttft_s":1,"itl_s":0.05'
+  '"model":"llama-3.1-8b","accelerator":"h100_sxm","input_tokens":1000,"output_tokens":100,"concurrency":32,"requests":64,"ttft_s":2,"itl_s":0.05'
+  '"model":"llama-3-70b","accelerator":"h100_sxm","input_tokens":4000,"output_tokens":300,"concurrency":32,"ttft_s":2,"itl_s":0.05,"disaggregated":true,"engine":"vllm"'
+  '"model":"llama-3.1-8b","accelerator":"l40s","input_tokens":2000,"output_tokens":1,"requests_per_s":3,"ttft_s":1'
+  # More replicas than are simulated.
+  '"model":"llama-3.1-8b","accelerator":"h100_sxm","gpus":64,"input_tokens":1000,"output_tokens":500,"requests_per_s":300,"itl_s":0.05'
+)
+[[ -z $sanitized ]] || requests=("${requests[@]:0:3}")
+for r in "${requests[@]}"; do
+  [[ $r == *'"gpus"'* ]] || r+=',"gpus":8'
+  printf '{"query":"plan",%s,"check":true}\n' "$r"
+done | sed 's/"ttft_s"/"ttft"/; s/"itl_s"/"itl"/' >"$folder/plans.jsonl"
+"$napkin" batch <"$folder/plans.jsonl" >"$folder/answers.jsonl" || fail 'a plan is refused'
+python3 - "$folder" <<'PYTHON' || fail 'a starred plan misses its targets'
+import json
+import sys
+asked = [json.loads(line) for line in open(sys.argv[1] + '/plans.jsonl')]
+answers = [json.loads(line) for line in open(sys.argv[1] + '/answers.jsonl')]
+assert len(asked) == len(answers) > 2
+refused = 0
+for a, r in zip(asked, answers):
+    assert 'simulated' in r, (a, r['rejected'][:3])
+    s = r['simulated']
+    assert 'reason' not in s, (a, s)
+    assert s['meets_targets'], (a, s)
+    refused += s['refused']
+    assert bool(s['refused']) == any('the simulated ' in x['reason'] for x in r['rejected']), a
+    # The check has more requests, and simulates every replica.
+    check = r['checks'][0]
+    for target, key in (('ttft', 'ttft_s'), ('itl', 'itl_s')):
+        if target in a and key in check:
+            assert check[key]['simulation'] <= 1.15 * a[target], (a, check[key])
+        if key in check and a.get('output_tokens') > 1:
+            ratio = check[key]['simulation'] / s[key]
+            assert 0.75 < ratio < 1.35, (a, key, ratio)
+assert refused > 0
+assert len(asked) == 3 or ' of ' in answers[8]['simulated']['requests']
+PYTHON
+text=$("$napkin" plan --model llama-3.1-8b --gpu h100 --gpus 8 --isl 512 --osl 2000 --users 500 --ttft 200ms --itl 100ms --engine vllm) ||
+  fail 'plan as text'
+[[ $text == *'Simulated: mean ITL '*' when simulated.'* && $text == *'the simulated TTFT misses its target: '*' s, limit 0.2 s'* ]] ||
+  fail "a plan does not say what it simulated: ${text:0:600}"
+[[ $("$napkin" plan --model llama-3.1-8b --gpu h100 --isl 512 --osl 200 --users 8 --mode bound) != *imulated* ]] ||
+  fail 'a bound is simulated'
+finish

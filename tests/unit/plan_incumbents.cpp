@@ -1,0 +1,130 @@
+// Incumbents of a plan: they leave out points of open loops, and no row of the result.
+#include <catch2/catch_test_macros.hpp>
+#include <perfmodel/hardware/catalog/nvidia_ampere.hpp>
+#include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
+#include <perfmodel/kernels/catalog/calibrated_for.hpp>
+#include <perfmodel/model/catalog/gpt_oss.hpp>
+#include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/plan.hpp>
+
+namespace unit_plan_incumbents {
+
+namespace pm = perfmodel;
+namespace cat = pm::catalog;
+
+namespace {
+
+pm::calibrated measured(const pm::accelerator& a, pm::engine e) {
+  return pm::calibrated_for(a, e);
+}
+
+/// The plan with every point evaluated to the end.
+pm::plan_result without_incumbents(const pm::plan_request& q) {
+  using evaluator = pm::detail::prediction_evaluator<pm::calibrated>;
+  const auto candidates = pm::detail::enumerate_candidates(q, {true, true});
+  const pm::detail::evaluator_list<evaluator> evaluators(
+      candidates,
+      [](const pm::accelerator& a, pm::engine e) { return evaluator(measured(a, e), e); });
+  const pm::detail::incumbent_list none;
+  const pm::detail::no_progress progress;
+  pm::detail::plan_collector collector(q, progress);
+  for (const pm::detail::plan_candidate& c : candidates) {
+    collector.add(c, pm::detail::evaluate(q, c, evaluators, collector.has_met_targets(), none));
+  }
+  return collector.finish();
+}
+
+void check_equal(const pm::plan_point& x, const pm::plan_point& y) {
+  CHECK(x.accelerator == y.accelerator);
+  CHECK(x.precision.name == y.precision.name);
+  CHECK(x.serving_engine == y.serving_engine);
+  CHECK(x.layout == y.layout);
+  CHECK(x.chunk_tokens == y.chunk_tokens);
+  CHECK(x.replicas == y.replicas);
+  CHECK(x.batch_limit == y.batch_limit);
+  CHECK(x.serving.itl == y.serving.itl);
+  CHECK(x.serving.ttft == y.serving.ttft);
+  CHECK(x.gpu_time_per_million == y.gpu_time_per_million);
+  CHECK(x.cost_per_million == y.cost_per_million);
+}
+
+/// Compares the plans with and without incumbents. Returns the share of points left out.
+double compare(const pm::plan_request& q) {
+  const pm::plan_result with = pm::plan(q, measured), without = without_incumbents(q);
+  REQUIRE(with.frontier.size() == without.frontier.size());
+  for (std::size_t i = 0; i < with.frontier.size(); ++i)
+    check_equal(with.frontier[i], without.frontier[i]);
+  CHECK(with.best == without.best);
+  CHECK(with.nearest_miss == without.nearest_miss);
+  REQUIRE(with.nearest_point.has_value() == without.nearest_point.has_value());
+  if (with.nearest_point) check_equal(*with.nearest_point, *without.nearest_point);
+  REQUIRE(with.fewest_gpus.has_value() == without.fewest_gpus.has_value());
+  if (with.fewest_gpus) check_equal(*with.fewest_gpus, *without.fewest_gpus);
+  CHECK(without.pruned == 0);
+  CHECK(with.evaluated + with.pruned == without.evaluated);
+  return static_cast<double>(with.pruned) / static_cast<double>(without.evaluated);
+}
+
+pm::plan_request request(const pm::accelerator& a, const pm::transformer& model, double rate) {
+  return {.accelerators = {a},
+          .model = model,
+          .gpus = 16,
+          .load = {.input_tokens = 2048.0,
+                   .output_tokens = 256.0,
+                   .arrivals = pm::open_loop{.rate = rate * pm::request / pm::second}}};
+}
+
+}  // namespace
+
+TEST_CASE("plan incumbents: the rows of an open loop are those of all points") {
+  for (const double rate : {0.5, 6.0, 20.0}) {
+    CAPTURE(rate);
+    CHECK(compare(request(cat::h100_sxm, cat::llama_3_70b, rate)) > (rate > 10.0 ? 0.1 : 0.4));
+    CHECK(compare(request(cat::h100_sxm, cat::gpt_oss_120b, rate)) > 0.4);
+  }
+}
+
+TEST_CASE("plan incumbents: with targets, two accelerators and bursts") {
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 8.0);
+  q.accelerators.push_back(cat::a100_sxm_80gb);
+  CHECK(compare(q) > 0.3);
+  q.targets.itl = pm::latency_target{30.0 * pm::ms};
+  q.targets.ttft = pm::latency_target{0.5 * pm::second, 0.9};
+  CHECK(compare(q) > 0.3);
+  q.targets.itl = pm::latency_target{1.0 * pm::ms};
+  CHECK(compare(q) == 0.0);  // no incumbent: no point meets the targets
+  q.targets = {};
+  std::get<pm::open_loop>(q.load.arrivals).cv = 2.0;
+  q.queued_limit = 0.01;
+  q.load.input_tokens = 6000.0;
+  CHECK(compare(q) > 0.04);
+}
+
+TEST_CASE("plan incumbents: the ITL to beat, by hand") {
+  const auto point = [](int gpus, double cost, double itl) {
+    pm::plan_point p;
+    p.gpus = gpus;
+    p.gpu_time_per_million = cost * pm::second;
+    p.serving.itl = itl * pm::second;
+    return p;
+  };
+  pm::detail::incumbent_list all(false);
+  CHECK(all.itl_to_beat(point(9, 9.0, 0.0)).value() == 0.0);
+  all.add(point(2, 2.0, 0.040));
+  all.add(point(4, 4.0, 0.020));
+  all.add(point(8, 8.0, 0.030));                              // dominated by the second
+  CHECK(all.itl_to_beat(point(2, 9.0, 0.0)).value() == 0.0);  // it may have the fewest GPUs
+  CHECK(all.itl_to_beat(point(3, 1.9, 0.0)).value() == 0.0);  // the cheapest
+  CHECK(all.itl_to_beat(point(3, 3.0, 0.0)).value() == 0.040);
+  CHECK(all.itl_to_beat(point(9, 8.0, 0.0)).value() == 0.020);
+}
+
+TEST_CASE("plan incumbents: a closed loop has none") {
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 1.0);
+  q.load.arrivals = pm::closed_loop{64.0};
+  const pm::plan_result with = pm::plan(q, measured), without = without_incumbents(q);
+  CHECK(with.evaluated == without.evaluated);
+  CHECK(with.pruned == without.pruned);
+}
+
+}  // namespace unit_plan_incumbents

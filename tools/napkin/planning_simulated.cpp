@@ -1,0 +1,129 @@
+// Simulation of the first row of a plan. A row that misses a target is refused.
+#include <algorithm>
+#include <cmath>
+
+#include "output.hpp"
+#include "planning.hpp"
+#include "service_check.hpp"
+
+namespace napkin {
+
+namespace {
+
+namespace pm = perfmodel;
+
+/// Requests in the simulated service; of a larger one, fewer replicas are simulated.
+constexpr double most_in_flight = 1000.0;
+/// Requests of a run that is simulated whole. The ends of a longer one count for little.
+constexpr double longest_run = 20000.0;
+/// Rows that may be refused: each costs a simulation and a plan.
+constexpr int most_refused = 16;
+/// A simulated latency is that of a sample: it may exceed its target by this factor.
+constexpr double sampling = 1.05;
+
+/// Divides the load among the replicas of a point, and returns that of `simulated` of them.
+pm::service_load load_of_replicas(pm::service_load l, int simulated, int replicas) {
+  const double share = static_cast<double>(simulated) / replicas;
+  if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
+    closed->concurrency = std::max(1.0, std::round(share * closed->concurrency));
+  } else {
+    auto& open = std::get<pm::open_loop>(l.arrivals);
+    open.rate = share * open.rate;
+  }
+  return l;
+}
+
+/// The load of a point, and how much of it is simulated: a run, or a steady state.
+simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
+                             simulated_service& s, plan_simulation& out) {
+  pm::service_load load = q.load;
+  const auto in_flight = [&] {
+    return load.is_closed() ? load.concurrency() : load.rate().value() * p.serving.e2e.value();
+  };
+  const auto* closed = std::get_if<pm::closed_loop>(&load.arrivals);
+  const double run = closed != nullptr ? closed->requests.value_or(0.0) : 0.0;
+  const bool is_run = run > 0.0 && run <= longest_run;
+  const double enough = std::ceil(p.replicas * std::min(1.0, most_in_flight / in_flight()));
+  if (!is_run && !p.prefill && enough < p.replicas) {
+    s.options.replicas = static_cast<int>(enough);
+    load = load_of_replicas(load, s.options.replicas, p.replicas);
+    out.description = cat(enough, " of ", p.replicas, " replicas, ");
+  }
+  simulated_load l;
+  l.generated = pm::workload_of(with_spread(load), 1);
+  l.typical_tokens = load.input_tokens + load.output_tokens;
+  if (is_run) {
+    l.generated->requests = static_cast<std::int64_t>(run);
+    out.description += cat("a run of ", run, " requests");
+    return l;
+  }
+  const double around = std::min(in_flight(), 10.0 * most_in_flight);
+  s.options.warm_up = static_cast<std::int64_t>(200.0 + 4.0 * around);
+  s.options.count = static_cast<std::int64_t>(1000.0 + 4.0 * around);
+  l.generated->requests = *s.options.count + 2 * s.options.warm_up;
+  out.description += cat(*s.options.count, " requests in steady state");
+  return l;
+}
+
+/// Notes a target that the simulation misses by more than the one noted before.
+template <class Sample>
+void check_target(plan_simulation& out, const char* reason, const Sample& sample,
+                  const std::optional<pm::latency_target>& target) {
+  if (!target) return;
+  const double time = target->share ? sample.quantile(*target->share) : sample.mean();
+  const double limit = target->limit.value();
+  if (!(time > sampling * limit)) return;
+  if (!out.missed.feasible && out.missed.needed / out.missed.available > time / limit) return;
+  out.missed = pm::infeasible(reason, "s", time, limit);
+}
+
+/// Simulates a point. A service that cannot be simulated keeps its closed form.
+plan_simulation simulation_of_point(const planned& p, const pm::plan_point& point) {
+  plan_simulation out;
+  simulated_service s = simulated_service_of(p, point);
+  const simulated_load l = load_of_point(p.request, point, s, out);
+  const pm::service_targets& targets = p.request.targets;
+  try {
+    const pm::simulation_result r =
+        run_simulation(s, l, 1, policy_of(p, point.accelerator, point.serving_engine));
+    if (!r.feasible) {
+      out.reason = sentence(r.feasible);
+      return out;
+    }
+    const pm::simulation_statistics& of = r.statistics;
+    out.ttft = of.ttft.mean() * pm::second;
+    out.itl = of.itl.mean() * pm::second;
+    out.e2e = of.e2e.mean() * pm::second;
+    const pm::latency_target longest_wait = p.request.max_queueing_time;
+    check_target(out, "the simulated queueing time exceeds its limit", of.queueing,
+                 std::optional(longest_wait));
+    check_target(out, "the simulated TTFT misses its target", of.ttft, targets.ttft);
+    check_target(out, "the simulated ITL misses its target", of.itl, targets.itl);
+    check_target(out, "the simulated E2E misses its target", of.e2e, targets.e2e);
+  } catch (const pm::error& e) {
+    out.reason = message_of(e);
+  }
+  return out;
+}
+
+}  // namespace
+
+void confirm_by_simulation(planned& p, const std::function<void()>& plan_anew) {
+  int refused = 0;
+  for (;;) {
+    p.simulated.reset();
+    if (!p.result.best) return;
+    const pm::plan_point& best = p.result.frontier[*p.result.best];
+    plan_simulation s = simulation_of_point(p, best);
+    s.refused = refused;
+    if (s.missed.feasible || refused == most_refused) {
+      p.simulated = std::move(s);
+      return;
+    }
+    p.request.refused.push_back(pm::refusal_of(best, s.missed));
+    ++refused;
+    plan_anew();
+  }
+}
+
+}  // namespace napkin
