@@ -290,7 +290,8 @@ struct moe_ffn : operator_query<pm::basic_moe_ffn> {
       }
       // TensorRT-LLM's kernel sums the rank's own rows: 3.3 % off B200's published rows of eight
       // ranks, 3.0 with those of all. Services on 32 and 48 ranks take the time of all.
-      if (calibration.moe_kernels.launcher_tiles && pm::upper(x.expert_parallel) > 1.0) {
+      using pm::upper;
+      if (calibration.moe_kernels.launcher_tiles && upper(x.expert_parallel) > 1.0) {
         calibration.moe_kernels.sums_own_rows = true;
       }
       return calibrated_estimate(in.accelerator(), x, calibration, how);
