@@ -120,13 +120,13 @@ struct service_posterior {
 /// decode pools.
 /// `dequantised_experts` is added in quadrature to `token` if experts have weights of fewer bits
 /// than their activations and their kernels were not measured. The defaults are for engines without
-/// a fit.
+/// a fit; that of pool_first_token holds 79 and 83 % of 127 and 66 loads of pools.
 struct service_uncertainty {
   double token = 0.24;
   double first_token = 0.90;
   double dequantised_experts = 0.0;
   double pool_token = 0.24;
-  double pool_first_token = 0.90;
+  double pool_first_token = 0.78;
 };
 
 /// Uncertainty of a service with disaggregated prefill and decode pools.

@@ -129,8 +129,8 @@ inline constexpr service_residual_sigma variation_between_services{
 // of the fit.
 
 /// log_sigma of a time per token in the measured disaggregated services, over all engines. None was
-/// fitted: it holds 72 to 80 % of 127 loads on GB200 in InferenceX, and 86 % of 66 of DeepSeek-V3 by
-/// TensorRT-LLM in ai-dynamo/aiconfigurator 095f58a5.
+/// fitted: it holds 72 to 80 % of 127 loads on GB200 in InferenceX, and 86 % of 66 of DeepSeek-V3
+/// by TensorRT-LLM in ai-dynamo/aiconfigurator 095f58a5.
 inline constexpr double pool_token_log_sigma = 0.135;
 
 /// Uncertainty of an engine's services on NVIDIA GPUs, in addition to that of the kernels. Of ITL,
