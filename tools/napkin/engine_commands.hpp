@@ -55,8 +55,9 @@ std::string version_of(perfmodel::engine e);
 /// *Test*: tests/cli/plan_save.sh: each flag against the row, and against a list of all flags.
 server_command command_of(const server_settings& s);
 
-/// Whether TensorRT-LLM must divide prompts over steps: `prompt` tokens and one
-/// of each of `running` decodes exceed the token budget. Whole, it would wait until they end, or be refused.
+/// Whether TensorRT-LLM must divide prompts over steps: `prompt` tokens and one of each of
+/// `running` decodes exceed the token budget. A whole prompt would wait for decodes to end, or be
+/// refused.
 inline bool divides_prompts(double prompt, double running, double budget) {
   return prompt + running > budget;
 }

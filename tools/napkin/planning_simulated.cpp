@@ -1,6 +1,8 @@
 // Simulation of the first row of a plan. A row that misses a target is refused.
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <functional>
 
 #include "output.hpp"
 #include "planning.hpp"
