@@ -192,4 +192,9 @@ awk -v a="$(value time_s "${long[@]}" --images 1 --image_tokens 1601)" -v b="$(v
 adapted=(plan --model qwen_3_30b_a3b --gpu h100 --isl 1000 --osl 200 --users 8 --lora-rank 64 --lora-adapters 8 --gpus 1)
 [[ $("$napkin" "${adapted[@]}" --engine vllm,sglang) != *'TP1, vllm'* ]] || fail "a plan of two engines leaves out the experts' adapters"
 [[ $("$napkin" "${adapted[@]}" --engine sglang) == *sglang* ]] || fail "a plan under SGLang"
+# A number alone from 1.0 on is a release of the engine that is stated.
+for of in 'trtllm 1.0' 'trtllm 1.2.0rc1' 'sglang 1.0' 'vllm 1.0'; do
+  "$napkin" kv_capacity --model llama-3.1-8b --gpu h100 --engine "${of% *}" --engine-version "${of#* }" >/dev/null ||
+    fail "a release of $of"
+done
 finish

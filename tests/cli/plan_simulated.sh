@@ -53,8 +53,23 @@ assert len(asked) == 3 or ' of ' in answers[8]['simulated']['requests']
 PYTHON
 text=$("$napkin" plan --model llama-3.1-8b --gpu h100 --gpus 8 --isl 512 --osl 2000 --users 500 --ttft 200ms --itl 100ms --engine vllm) ||
   fail 'plan as text'
-[[ $text == *'Simulated: mean ITL '*' when simulated.'* && $text == *'the simulated TTFT misses its target: '*' s, limit 0.2 s'* ]] ||
+[[ $text == *'Simulated ('*'): mean ITL '*' when simulated.'* && $text == *'the simulated mean TTFT misses its target: '*' s, limit 0.2 s'* ]] ||
   fail "a plan does not say what it simulated: ${text:0:600}"
+# Clients that a replica has slots for do not queue for them, and static batches are simulated as such.
+text=$("$napkin" plan --model llama-3.1-8b --gpu h100 --isl 100 --osl 10000 --users 300 --itl 50ms) || fail 'long outputs'
+[[ $text == *'Simulated ('*'): mean ITL '* && $text != *'no more were tried'* ]] || fail "long outputs: ${text:0:600}"
+text=$("$napkin" plan --model llama-3.1-8b --gpu h100 --gpus 8 --isl 2000 --osl 200 --users 32 --scheduler static_batches --ttft 20s | tr -s '\n ' ' ')
+read -r predicted simulated < <(sed -E 's/.*Predicted mean ITL ([0-9.]+) ms.*Simulated [^:]*: mean ITL ([0-9.]+) ms.*/\1 \2/' <<<"$text")
+awk -v a="$predicted" -v b="$simulated" 'BEGIN { exit !(a > 0 && b / a > 0.85 && b / a < 1.15) }' ||
+  fail "static batches: an ITL of $predicted ms, simulated $simulated"
+# Where no row holds, the plan says so, and the exit status is that of a target out of reach.
+text=$("$napkin" plan --model llama-3-70b --gpu h100 --isl 2000 --osl 300 --rate 10 --output-cv 2 --input-cv 2 --ttft 2s --ttft-percentile 99)
+status=$?
+[[ $status -eq 0 && $text != *'misses a target)'* ]] || [[ $status -eq 3 && $text == *'misses a target)'*'the simulated TTFT percentile misses its target: '* && $text != *Headroom* ]] ||
+  fail "no row holds: status $status, ${text:0:500}"
+# Prompts near TensorRT-LLM's own budget run in chunks.
+[[ $("$napkin" plan --model qwen3-32b --gpu h100 --gpus 8 --engine trtllm --isl 8000 --osl 800 --users 30) == *'Simulated ('* ]] ||
+  fail 'prompts near the token budget are not simulated'
 [[ $("$napkin" plan --model llama-3.1-8b --gpu h100 --isl 512 --osl 200 --users 8 --mode bound) != *imulated* ]] ||
   fail 'a bound is simulated'
 finish

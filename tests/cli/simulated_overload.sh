@@ -20,4 +20,7 @@ for cv in 0 1; do
   json=$("$napkin" serving "${load[@]}" --rate 28 --arrival-cv $cv --json)
   [[ $json == *'"feasible":true'* ]] || fail "28 requests/s, arrival_cv $cv: $json"
 done
+# Widely spread prompts fluctuate, and overload nothing.
+json=$("$napkin" serving --model llama_3_8b --gpu h100_sxm --isl 1024 --osl 128 --rate 28 --input-cv 3 --json)
+[[ $json == *'"feasible":true'* || $json == *'"ttft_s":'[0-9]* ]] || fail "spread prompts are called an overload: ${json:0:300}"
 finish

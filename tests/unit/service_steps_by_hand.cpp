@@ -50,21 +50,6 @@ pm::estimate pass_of(const pm::iteration& i) {
 
 }  // namespace
 
-TEST_CASE("steps by hand: a token of a random prompt has more of it before it") {
-  // Prompts of 250 and 750 tokens computed after 400 cached ones: the mean over all their tokens.
-  const double of_short = 400 + 250 / 2.0, of_long = 400 + 750 / 2.0;
-  const double mean = (250 * of_short + 750 * of_long) / 1000;
-  pm::service_load l{.input_tokens = 900,
-                     .output_tokens = 101,
-                     .arrivals = pm::closed_loop{5},
-                     .prefix_hit = 400 / 900.0};
-  l.input_cv = 0.5;
-  const auto p = pm::detail::prefill_steps_of(of_groups(1, 1), l, scheduling::prefill_first, 32.0,
-                                              ms(4), time_of);
-  // The step counts what is before the chunk of 500 tokens, half of which its own tokens average.
-  CHECK(near(p.prefill_iteration.prefill_past, mean - 250, 1e-9));
-}
-
 TEST_CASE("steps by hand: every data-parallel group decodes as many as the largest") {
   const auto step_of = [](double concurrency, bool open) {
     pm::service_load l{.input_tokens = 100, .output_tokens = 101};

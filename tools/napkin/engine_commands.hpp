@@ -1,6 +1,7 @@
 // Command line and configuration file that start one server of an engine.
 #pragma once
 
+#include <algorithm>
 #include <optional>
 #include <perfmodel/engine/engine.hpp>
 #include <perfmodel/hardware/number_format.hpp>
@@ -55,6 +56,10 @@ std::string version_of(perfmodel::engine e);
 /// *Test*: tests/cli/plan_save.sh: each flag against the row, and against a list of all flags.
 server_command command_of(const server_settings& s);
 
+/// Tokens that hardly a prompt exceeds: five standard deviations above the mean.
+inline double longest_prompt(double mean, double variation) {
+  return mean * (1.0 + 5.0 * std::max(variation, 0.05));
+}
 /// Whether TensorRT-LLM must divide prompts over steps: `prompt` tokens and one of each of
 /// `running` decodes exceed the token budget. A whole prompt would wait for decodes to end, or be
 /// refused.

@@ -129,6 +129,8 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
   // Without a name, 0.4 and 0.5 are SGLang's: vLLM's were of 2024.
   if (major == 0 && (minor == 4 || minor == 5) && !text.starts_with("vllm"))
     return version_of_sglang(text, *numbers);
+  // Without a name, 1.0 and later may be of any engine.
+  if (major > 0 && !text.starts_with("vllm")) return "latest";
   if (major > 0 || minor >= 28) return latest_of_vllm;
   if (minor >= 21) return "vllm-0.24";
   if (minor >= 14) return "vllm-0.14";

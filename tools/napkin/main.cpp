@@ -512,7 +512,7 @@ int plan(const query_command& c, const plan_options& options) {
       [](const checked_plan& p, const json&, const json& object, const auto*) {
         return napkin::figure_of_plan(p.plan, object);
       });
-  return found.plan.result.best ? success : out_of_reach;
+  return napkin::meets_targets(found.plan) ? success : out_of_reach;
 }
 /// `napkin serving --check`: the result, and the same service simulated.
 void check_serving(const query_command& c) {

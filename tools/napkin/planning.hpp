@@ -113,7 +113,8 @@ struct plan_simulation {
   std::string reason{};       ///< why there is no simulation; else ""
   perfmodel::duration<> ttft{}, itl{}, e2e{};
   perfmodel::feasibility missed{};  ///< the target that is missed most
-  int refused = 0;                  ///< cheaper deployments that miss a target when simulated
+  std::size_t refused = 0;          ///< other deployments that miss a target when simulated
+  double output_tokens = 0.0;       ///< of all simulated requests
 };
 
 struct planned {
@@ -240,8 +241,10 @@ std::string headroom_text(const planned& p);
 std::string tails_text(const planned& p);
 /// The simulated latencies of the cheapest deployment, and how many cheaper ones were refused.
 std::string simulated_text(const planned& p);
-/// The key "simulated"; empty without a simulation.
+/// The key "simulated" of a plan with a simulation.
 json simulated_json(const planned& p);
+/// Whether a deployment meets the targets, simulated too where the plan simulates.
+bool meets_targets(const planned& p);
 std::string prices_text(const planned& p, bool with_sources);
 /// The alternatives alone; "" where there are none.
 std::string alternatives_text(const planned& p);

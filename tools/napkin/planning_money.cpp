@@ -190,7 +190,7 @@ void add_alternatives(planned& p, const plan_again& again) {
 }
 
 void add_headroom(planned& p, const calibration* c) {
-  if (!p.result.best) return;
+  if (!meets_targets(p)) return;
   const pm::plan_point& best = p.result.frontier[*p.result.best];
   if (best.prefill) return;
   const pm::plan_request& q = p.request;
@@ -300,7 +300,7 @@ std::string alternatives_text(const planned& p) {
   if (!none.empty())
     s += wrapped(cat(targets ? "no deployment within the targets: " : "infeasible: ", none), 4);
   if (s.empty()) return s;
-  return (met ? "  Cheapest with another engine or format:\n"
+  return (met ? "  Cheapest with another engine or format, by closed forms:\n"
               : "  Cheapest with another format:\n") +
          s;
 }
@@ -321,7 +321,6 @@ std::string headroom_text(const planned& p) {
       0);
 }
 
-/// The p99 of row 1, where targets apply to means.
 json simulated_json(const planned& p) {
   const plan_simulation& s = *p.simulated;
   json out = {{"requests", s.description}, {"refused", s.refused}};
@@ -330,7 +329,7 @@ json simulated_json(const planned& p) {
     return out;
   }
   out["ttft_s"] = number_json("ttft_s", s.ttft.value());
-  out["itl_s"] = number_json("itl_s", s.itl.value());
+  if (s.itl.value() > 0.0) out["itl_s"] = number_json("itl_s", s.itl.value());
   out["e2e_s"] = number_json("e2e_s", s.e2e.value());
   out["meets_targets"] = s.missed.feasible;
   return out;
@@ -341,19 +340,26 @@ std::string simulated_text(const planned& p) {
     return "Closed forms; napkin plan also simulates the cheapest.\n";
   if (!p.simulated) return {};
   const plan_simulation& s = *p.simulated;
-  std::string text = s.reason.empty() ? cat("Simulated: mean ITL ", pm::to_string(s.itl),
-                                            ", mean TTFT ", pm::to_string(s.ttft))
-                                      : cat("Not simulated: ", s.reason);
+  const bool has_itl = s.itl.value() > 0.0;
+  std::string text = s.reason.empty()
+                         ? cat("Simulated (", s.description,
+                               "): ", has_itl ? cat("mean ITL ", pm::to_string(s.itl), ", ") : "",
+                               "mean TTFT ", pm::to_string(s.ttft))
+                         : cat("Not simulated: ", s.reason);
   if (!s.missed.feasible)
     text += cat("; ", s.missed.reason, ": ", pm::to_string(s.missed.needed * pm::second),
-                ", target ", pm::to_string(s.missed.available * pm::second));
+                ", limit ", pm::to_string(s.missed.available * pm::second));
   if (s.refused > 0)
-    text +=
-        cat("; ", s.refused, s.refused > 1 ? " cheaper deployments miss" : " cheaper one misses",
-            " a target when simulated");
+    text += cat("; ", s.refused, s.refused > 1 ? " others miss" : " other misses",
+                " a target when simulated", s.missed.feasible ? "" : ", and no more were tried");
   return wrapped(text + ".", 0);
 }
 
+bool meets_targets(const planned& p) {
+  return p.result.best && (!p.simulated || p.simulated->missed.feasible);
+}
+
+/// The p99 of row 1, where targets apply to means.
 std::string tails_text(const planned& p) {
   if (p.calibrations.empty()) return {};
   const pm::service_targets& t = p.request.targets;

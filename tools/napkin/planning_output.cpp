@@ -564,7 +564,7 @@ json plan_json(const planned& p, const json& object) {
   out["feasible"] = p.result.feasible;
   out.update(money_json(p));
   out.update(search_json(p));
-  out["meets_targets"] = p.result.best.has_value();
+  out["meets_targets"] = meets_targets(p);
   out["best"] = nullptr;
   json frontier = json::array();
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {

@@ -59,8 +59,8 @@ json simulated_request_of(const json& object, const request& r, service_check& c
   // Prompts near the token budget run in chunks, or none would ever join the decodes; so do those
   // under a stated budget, as --save starts an engine.
   const bool is_static = r.text("scheduler") == "static_batches";
-  if (!is_static && (r.has("chunk_tokens") || r.number("input_tokens") > 4096.0))
-    out["chunked_prefill"] = true;
+  const double longest = longest_prompt(r.number("input_tokens"), r.number("input_cv"));
+  if (!is_static && (r.has("chunk_tokens") || longest > 5000.0)) out["chunked_prefill"] = true;
   // Lengths vary as the workload says; otherwise a little, because requests of equal length would
   // end in the same step for ever.
   for (const char* name : {"input_cv", "output_cv"}) {
@@ -174,8 +174,8 @@ class backlog {
 };
 
 /// Rate of completions where the backlog of an open loop still grows in the second half of the
-/// counted requests: by more than 1 % of them and three standard deviations, of the arrivals and
-/// of the requests in the service.
+/// counted requests: by more than 1 % of them and three standard deviations, of the arrivals, of
+/// the prompts and of the requests in the service.
 std::optional<double> overloaded_rate_of(const backlog& b, const simulated_service& s,
                                          const request& r) {
   constexpr double share = 0.01, deviations = 3.0;
@@ -185,8 +185,9 @@ std::optional<double> overloaded_rate_of(const backlog& b, const simulated_servi
   const double arrived = static_cast<double>(half);
   const double before = std::max(b.at(end - half), 0.0);
   const double growth = b.at(end) - before;
-  const double chance = deviations * (r.number("arrival_cv") * std::sqrt(arrived) +
-                                      r.number("output_cv") * std::sqrt(before));
+  const double work = std::hypot(r.number("arrival_cv"), r.number("input_cv"));
+  const double chance =
+      deviations * (work * std::sqrt(arrived) + r.number("output_cv") * std::sqrt(before));
   if (growth <= share * arrived + chance) return {};
   return r.number("requests_per_s") * (1.0 - growth / arrived);
 }
@@ -216,6 +217,21 @@ const pm::calibrated* policy_of(const planned& p, const pm::label& chip, pm::eng
   return nullptr;
 }
 
+namespace {
+
+/// The scheduler of a plan's load, with the limits of the deployment's engine.
+pm::scheduler_settings scheduler_of_point(const pm::plan_request& q, const pm::deployment& d) {
+  const pm::scheduler_settings own = pm::scheduler_of(d);
+  if (!q.load.scheduler) return own;
+  pm::scheduler_settings s = *pm::find_scheduler(scheduler_for(pm::name_of(*q.load.scheduler)));
+  if (s.kind == own.kind) return own;
+  s.token_budget = own.token_budget;
+  s.max_running = own.max_running;
+  return s;
+}
+
+}  // namespace
+
 simulated_service simulated_service_of(const planned& p, const pm::plan_point& point) {
   const pm::plan_request& q = p.request;
   simulated_service s;
@@ -226,15 +242,22 @@ simulated_service simulated_service_of(const planned& p, const pm::plan_point& p
   }
   if (point.speculation_index) s.options.speculate = pm::speculation_of(q, point);
   s.options.replicas = point.replicas;
-  s.options.scheduler = pm::scheduler_of(s.one);
+  s.options.scheduler = scheduler_of_point(q, s.one);
+  pm::scheduler_settings& scheduler = *s.options.scheduler;
+  if (scheduler.kind == pm::scheduler_kind::static_batches) {
+    scheduler.max_running = std::max(1, static_cast<int>(point.batch_limit));
+    return s;
+  }
   const double running = std::ceil(point.batch_limit / s.one.layout.data);
-  // TensorRT-LLM divides prompts under a stated budget, and where they and the decodes may
-  // exceed its own, as --save starts it.
-  const double longest = q.load.input_tokens * (1.0 + 3.0 * q.load.input_cv);
-  if (point.chunk_tokens || divides_prompts(longest, running, s.options.scheduler->token_budget))
-    s.options.scheduler->chunked_prefill = true;
-  if (running >= 1.0 && running < s.options.scheduler->max_running)
-    s.options.scheduler->max_running = static_cast<int>(running);
+  if (point.chunk_tokens || divides_prompts(longest_prompt(q.load.input_tokens, q.load.input_cv),
+                                            running, scheduler.token_budget))
+    scheduler.chunked_prefill = true;
+  // A limit that the replica's share of the clients fits in does not bind: routed in turn, one more
+  // than the share may be with a replica.
+  const bool binds = point.prefill || !q.load.is_closed() ||
+                     q.load.concurrency() / point.replicas > point.batch_limit;
+  if (binds && running >= 1.0 && running < scheduler.max_running)
+    scheduler.max_running = static_cast<int>(running);
   return s;
 }
 

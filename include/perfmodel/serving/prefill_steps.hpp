@@ -144,8 +144,7 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
   p.pipeline_stages = d.layout.pipeline;
   p.prefills_per_step =
       scalar_max(T(budget / uncached), T(1.0)) * (p.pipeline_stages * d.layout.data);
-  // A token of a random prompt has more of its prompt before it where lengths vary.
-  const T past = tokens_before_chunk(l, chunk) + 0.5 * l.input_cv * l.input_cv * uncached;
+  const T past = tokens_before_chunk(l, chunk);
   // A full step never exceeds the budget by rounding, which would cost a further tile.
   constexpr double below_budget = 1.0 - 1e-12;
   const auto iteration_of = [&](const T& prompts) {
