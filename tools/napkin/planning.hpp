@@ -114,7 +114,7 @@ struct plan_simulation {
   perfmodel::duration<> ttft{}, itl{}, e2e{};
   perfmodel::feasibility missed{};  ///< the target that is missed most
   std::size_t refused = 0;          ///< other deployments that miss a target when simulated
-  double output_tokens = 0.0;       ///< of all simulated requests
+  double output_tokens = 0.0;       ///< output tokens of the simulated requests
 };
 
 struct planned {

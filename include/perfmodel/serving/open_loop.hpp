@@ -173,10 +173,7 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
   const duration<T> stall = (interval.mean - p.decode_time) / stalled;
   const T own = 1.0 / s.intervals();  // the interval after its own prefill
   // `behind` prompts wait there where lambda D do after a decode step.
-  // No more of them than there are batch slots.
-  duration<T> rest = interval.after(p, behind, followed, stalled);
-  if (upper(s.full_itl.value()) > 0.0)
-    rest = min(rest, max(duration<T>(s.full_itl - p.decode_time), stall));
+  const duration<T> rest = interval.after(p, behind, followed, stalled);
   itl.add({(1.0 - own) * (1.0 - stalled) + own * (1.0 - followed), p.decode_time});
   const duration<T> first = min(p.prefill_time, stall);
   itl.add(with_length(T((1.0 - own) * stalled), p.decode_time + first, first, stall - first,
