@@ -22,8 +22,6 @@ constexpr double most_tokens = 1.5e9;
 constexpr double longest_run = 20000.0;
 /// Rows that may be refused: each costs a simulation and a plan.
 constexpr std::size_t most_refused = 16;
-/// Spread of output lengths that desynchronises clients of a closed loop, as real services do.
-constexpr double least_output_cv = 0.3;
 /// A simulated latency is that of a sample: it may exceed its target by this factor.
 constexpr double sampling = 1.05;
 
@@ -42,7 +40,7 @@ pm::service_load load_of_replicas(pm::service_load l, int simulated, int replica
 /// The load of a point, and how much of it is simulated: a run, or a steady state.
 simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
                              simulated_service& s, plan_simulation& out) {
-  pm::service_load load = q.load;
+  pm::service_load load = with_spread(q);
   const auto in_flight = [&] {
     return load.is_closed() ? load.concurrency() : load.rate().value() * p.serving.e2e.value();
   };
@@ -56,8 +54,7 @@ simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
     out.description = cat(enough, " of ", p.replicas, " replicas, ");
   }
   simulated_load l;
-  if (load.is_closed() && !is_run) load.output_cv = std::max(load.output_cv, least_output_cv);
-  l.generated = pm::workload_of(with_spread(load), 1);
+  l.generated = pm::workload_of(load, 1);
   l.typical_tokens = load.input_tokens + load.output_tokens;
   if (is_run) {
     l.generated->requests = static_cast<std::int64_t>(run);
@@ -65,8 +62,8 @@ simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
     return l;
   }
   const double around = std::min(in_flight(), 10.0 * most_in_flight);
-  s.options.warm_up = static_cast<std::int64_t>(200.0 + 3.0 * around);
-  s.options.count = static_cast<std::int64_t>(1000.0 + 3.0 * around);
+  s.options.warm_up = static_cast<std::int64_t>(200.0 + 4.0 * around);
+  s.options.count = static_cast<std::int64_t>(1000.0 + 10.0 * around);
   l.generated->requests = *s.options.count + 2 * s.options.warm_up;
   out.description += cat(*s.options.count, " requests in steady state");
   return l;

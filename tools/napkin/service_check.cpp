@@ -265,7 +265,7 @@ namespace {
 
 simulated_load load_of_plan(const pm::plan_request& q) {
   simulated_load l;
-  l.generated = pm::workload_of(with_spread(q.load), 1);
+  l.generated = pm::workload_of(with_spread(q), 1);
   l.typical_tokens = q.load.input_tokens + q.load.output_tokens;
   return l;
 }

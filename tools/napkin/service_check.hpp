@@ -36,9 +36,18 @@ struct service_check {
 /// Variation of lengths in a simulation without a stated one. Requests of equal length would end in
 /// the same step for ever.
 inline constexpr double least_variation = 0.05;
-inline perfmodel::service_load with_spread(perfmodel::service_load l) {
+/// That of outputs in a closed loop of a plan, whose clients real services desynchronise.
+inline constexpr double least_output_variation = 0.3;
+
+/// Load of a plan with spread lengths. A target on a percentile of E2E keeps the stated outputs.
+inline perfmodel::service_load with_spread(const perfmodel::plan_request& q) {
+  perfmodel::service_load l = q.load;
+  const auto* closed = std::get_if<perfmodel::closed_loop>(&l.arrivals);
+  const bool is_steady = closed != nullptr && !closed->requests;
+  const bool keeps_outputs = q.targets.e2e && q.targets.e2e->share;
+  const double outputs = is_steady && !keeps_outputs ? least_output_variation : least_variation;
   l.input_cv = std::max(l.input_cv, least_variation);
-  l.output_cv = std::max(l.output_cv, least_variation);
+  l.output_cv = std::max(l.output_cv, outputs);
   return l;
 }
 
