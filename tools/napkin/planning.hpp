@@ -172,6 +172,8 @@ std::vector<std::size_t> rows_shown(const planned& p, std::size_t most = most_ro
 using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_request&)>;
 /// The plan of the request, with the number of GPUs searched where the request has none.
 void set_result(planned& p, const plan_again& again);
+/// The clients or the arrivals of a load, times a factor.
+perfmodel::service_load load_times(perfmodel::service_load l, double factor);
 /// Simulates the cheapest deployment. Where a target is missed, the deployment is refused and
 /// `plan_anew` sets the result again, until a simulation meets the targets.
 void confirm_by_simulation(planned& p, const std::function<void()>& plan_anew);

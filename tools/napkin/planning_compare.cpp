@@ -16,15 +16,7 @@ namespace pm = perfmodel;
 
 /// Whether two points of one request are the same deployment.
 bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
-  if (a.prefill.has_value() != b.prefill.has_value()) return false;
-  if (a.prefill &&
-      !(a.prefill->replicas == b.prefill->replicas &&
-        a.prefill->accelerator == b.prefill->accelerator && a.prefill->layout == b.prefill->layout))
-    return false;
-  return a.accelerator == b.accelerator && a.precision.name == b.precision.name &&
-         a.serving_engine == b.serving_engine && a.layout == b.layout &&
-         a.chunk_tokens == b.chunk_tokens && a.speculation_index == b.speculation_index &&
-         a.replicas == b.replicas && a.batch_limit == b.batch_limit;
+  return pm::detail::refuses(pm::refusal_of(a, {}), b);
 }
 
 /// Needed over available; rejections without numbers sort last.

@@ -61,17 +61,6 @@ const char* missed(const pm::plan_request& q, const pm::serving_estimate& s,
   return m.ttft >= m.worst() ? "TTFT misses its target" : "E2E misses its target";
 }
 
-/// The load of one replica of a point, times a factor.
-pm::service_load load_times(pm::service_load l, double factor) {
-  if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
-    closed->concurrency *= factor;
-  } else {
-    auto& open = std::get<pm::open_loop>(l.arrivals);
-    open.rate = factor * open.rate;
-  }
-  return l;
-}
-
 std::string with_sign(double share) {
   const std::string s = fixed(100.0 * share, 0);
   return cat(s.front() == '-' ? "" : "+", s, " %");
@@ -187,6 +176,16 @@ void add_alternatives(planned& p, const plan_again& again) {
     if (q.precisions.empty() || is_own(p, f)) continue;
     add_alternative(p, again, q, pm::name_of(f), "weight_format");
   }
+}
+
+pm::service_load load_times(pm::service_load l, double factor) {
+  if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
+    closed->concurrency *= factor;
+  } else {
+    auto& open = std::get<pm::open_loop>(l.arrivals);
+    open.rate = factor * open.rate;
+  }
+  return l;
 }
 
 void add_headroom(planned& p, const calibration* c) {

@@ -190,10 +190,9 @@ std::string best_text(const planned& p) {
   const pm::plan_point& best = r.frontier[*r.best];
   const pm::plan_point* pools = p.search ? cheaper_disaggregated(p) : nullptr;
   const std::string cost = hourly_text(best);
-  const bool misses = p.simulated && !p.simulated->missed.feasible;
   std::string s =
       wrapped(cat(r.all_priced ? "Cheapest" : "Least GPU time (a price is missing)",
-                  misses ? " by closed forms (simulated, it misses a target)" : "",
+                  !meets_targets(p) ? " by closed forms (simulated, it misses a target)" : "",
                   pools != nullptr ? " without disaggregation: " : ": ", deployment_text(best),
                   cost.empty() ? "" : ": ", cost.substr(0, cost.find_last_not_of(", ") + 1), "."),
               0);

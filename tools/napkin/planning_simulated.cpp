@@ -25,18 +25,6 @@ constexpr std::size_t most_refused = 16;
 /// A simulated latency is that of a sample: it may exceed its target by this factor.
 constexpr double sampling = 1.05;
 
-/// Divides the load among the replicas of a point, and returns that of `simulated` of them.
-pm::service_load load_of_replicas(pm::service_load l, int simulated, int replicas) {
-  const double share = static_cast<double>(simulated) / replicas;
-  if (auto* closed = std::get_if<pm::closed_loop>(&l.arrivals)) {
-    closed->concurrency = std::max(1.0, std::round(share * closed->concurrency));
-  } else {
-    auto& open = std::get<pm::open_loop>(l.arrivals);
-    open.rate = share * open.rate;
-  }
-  return l;
-}
-
 /// The load of a point, and how much of it is simulated: a run, or a steady state.
 simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
                              simulated_service& s, plan_simulation& out) {
@@ -50,7 +38,7 @@ simulated_load load_of_point(const pm::plan_request& q, const pm::plan_point& p,
   const double enough = std::ceil(p.replicas * std::min(1.0, most_in_flight / in_flight()));
   if (!is_run && !p.prefill && enough < p.replicas) {
     s.options.replicas = static_cast<int>(enough);
-    load = load_of_replicas(load, s.options.replicas, p.replicas);
+    load = load_times(load, enough / p.replicas);
     out.description = cat(enough, " of ", p.replicas, " replicas, ");
   }
   simulated_load l;

@@ -36,7 +36,7 @@ struct service_check {
 /// Variation of lengths in a simulation without a stated one. Requests of equal length would end in
 /// the same step for ever.
 inline constexpr double least_variation = 0.05;
-/// That of outputs in a closed loop of a plan, whose clients real services desynchronise.
+/// Variation of output lengths in a closed loop of a plan, where real clients do not stay in step.
 inline constexpr double least_output_variation = 0.3;
 
 /// Load of a plan with spread lengths. A target on a percentile of E2E keeps the stated outputs.

@@ -47,6 +47,15 @@ struct plan_pools {
   std::vector<accelerator> prefill_accelerators{};
 };
 
+/// Prefill pool of a disaggregated service.
+struct plan_pool {
+  parallel_layout layout{};
+  int replicas = 1;
+  label accelerator{};  ///< empty: that of the decode pool
+
+  friend bool operator==(const plan_pool&, const plan_pool&) = default;
+};
+
 /// A candidate that a plan does not choose, whatever its estimate says: for example because it
 /// misses a target when simulated.
 struct plan_refusal {
@@ -54,11 +63,10 @@ struct plan_refusal {
   label precision{};
   engine serving_engine = engine::none;
   parallel_layout layout{};
-  std::optional<parallel_layout> prefill{};  ///< layout of a prefill pool
+  std::optional<plan_pool> prefill{};
   std::optional<double> chunk_tokens{};
   std::optional<std::size_t> speculation_index{};
   int replicas = 1;
-  int gpus = 1;            ///< devices of all replicas and both pools
   double batch_limit = 0;  ///< maximum running requests of a replica
   feasibility why{};
 };

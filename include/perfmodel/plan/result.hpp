@@ -11,13 +11,6 @@
 
 namespace perfmodel::inline v0_3 {
 
-/// Prefill pool of a disaggregated service.
-struct plan_pool {
-  parallel_layout layout{};
-  int replicas = 1;
-  label accelerator{};  ///< empty: that of the decode pool
-};
-
 /// One candidate of a plan: what is deployed, and its predicted performance and cost. If there is a
 /// prefill pool, `accelerator`, `layout` and `replicas` describe the decode pool.
 struct plan_point {
@@ -45,22 +38,18 @@ struct plan_point {
 /// Refusal of a point, for a reason, in the next plan of the same request.
 /// Test: a plan that refuses its cheapest point chooses the next, and counts the reason.
 inline plan_refusal refusal_of(const plan_point& p, const feasibility& why) {
-  plan_refusal r{
-      p.accelerator,       p.precision.name, p.serving_engine, p.layout,      {}, p.chunk_tokens,
-      p.speculation_index, p.replicas,       p.gpus,           p.batch_limit, why};
-  if (p.prefill) r.prefill = p.prefill->layout;
-  return r;
+  return {p.accelerator,  p.precision.name,    p.serving_engine, p.layout,      p.prefill,
+          p.chunk_tokens, p.speculation_index, p.replicas,       p.batch_limit, why};
 }
 
 namespace detail {
 
+/// Whether a refusal is of this point.
 inline bool refuses(const plan_refusal& r, const plan_point& p) {
-  if (r.prefill.has_value() != p.prefill.has_value()) return false;
-  if (r.prefill && !(*r.prefill == p.prefill->layout)) return false;
   return r.accelerator == p.accelerator && r.precision == p.precision.name &&
-         r.serving_engine == p.serving_engine && r.layout == p.layout &&
+         r.serving_engine == p.serving_engine && r.layout == p.layout && r.prefill == p.prefill &&
          r.chunk_tokens == p.chunk_tokens && r.speculation_index == p.speculation_index &&
-         r.replicas == p.replicas && r.gpus == p.gpus && r.batch_limit == p.batch_limit;
+         r.replicas == p.replicas && r.batch_limit == p.batch_limit;
 }
 
 }  // namespace detail

@@ -75,14 +75,20 @@ constexpr void check_speculation(const basic_speculation<T>& s) {
   check_deployment(*s.draft);
 }
 
+/// Acceptance at draft position k, from 1; positions beyond the stated ones have the last of them.
+template <Scalar T>
+constexpr const T& acceptance_at(const basic_speculation<T>& s, int k) {
+  const std::size_t at = static_cast<std::size_t>(k), known = s.acceptance.size();
+  return s.acceptance[(at < known ? at : known) - 1];
+}
+
 /// Mean number of tokens that a round emits: 1 + a_1 + a_1 a_2 + ..., where a_i is the acceptance
 /// of position i. It is emitted_tokens with one acceptance for each position.
 template <Scalar T>
 constexpr T emitted_by(const basic_speculation<T>& s, int length) {
   T sum(0.0);
   for (int k = length; k >= 1; --k) {
-    const std::size_t at = static_cast<std::size_t>(k), known = s.acceptance.size();
-    sum = s.acceptance[(at < known ? at : known) - 1] * (T(1.0) + sum);
+    sum = acceptance_at(s, k) * (T(1.0) + sum);
   }
   return named("emitted", sum + 1.0);
 }
@@ -95,8 +101,7 @@ template <Scalar T>
 constexpr T tokens_in_vain(const basic_speculation<T>& s, const T& emitted) {
   T square(1.0), reached(1.0);
   for (int k = 1; k <= s.length; ++k) {
-    const std::size_t at = static_cast<std::size_t>(k), known = s.acceptance.size();
-    reached = reached * s.acceptance[(at < known ? at : known) - 1];
+    reached = reached * acceptance_at(s, k);
     square += (2.0 * k + 1.0) * reached;
   }
   return 0.5 * (square / emitted - 1.0);
