@@ -49,6 +49,9 @@ constexpr moe_view<T> view_for(const basic_moe_ffn<T>& x, const basic_calibrated
   if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
+  if (c.nvfp4_moe_kernels && x.format == number_format::fp4) {
+    return {c.machine, *c.nvfp4_moe_kernels};
+  }
   if (!sixteen_bit && c.four_bit_moe_kernels) return {c.machine, *c.four_bit_moe_kernels};
   return {c.machine, c.moe_kernels};
 }
