@@ -143,13 +143,6 @@ def waiting_iterations(x, q):
     return 20 if b200 and deepseek and x['precision'] == 'fp8' and short and 64 <= c < 256 else 0
 
 
-def state_backend(q, model, groups):
-    """InferenceX's launch scripts of DeepSeek in NVFP4 (dsr1_fp4_b200_trt.sh; of pools, ishandhanani/srt-slurm): TRTLLM, and
-    CUTLASS with data-parallel attention while decoding, which is TensorRT-LLM's own choice."""
-    if q['engine'] == 'trtllm' and model.startswith('deepseek') and q.get('weight_format') == 'fp4' and groups == 1:
-        q['moe_backend'] = 'trtllm'
-
-
 def closed(b):
     for x in table(b.folder, 'inferencex_serving_public.csv'):
         m, chip = b.model(x['model']), CHIPS.get(x['gpu'])
@@ -166,7 +159,6 @@ def closed(b):
         q.update(b.formats(m, x['precision']))
         if not m[0].startswith('gpt'):
             q['kv_format'] = 'fp8'
-        state_backend(q, m[0], groups)
         # On AMD, SGLang's time per layer is fitted to these runs, one number a chip.
         b.add(('InferenceX', 'closed loop', m[0], chip, engine, not chip.startswith('mi') or engine == 'sglang'), q,
               itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']))
@@ -189,8 +181,6 @@ def closed(b):
         if whole(x['moe_ep']) > 1:
             q['expert_parallel'] = whole(x['moe_ep'])
         q.update(b.formats(m, x['precision']))
-        if dump:
-            state_backend(q, m[0], shape[1])
         if dump and x['backend'] == 'sglang' and (x['precision'] == 'fp8' or 'DeepSeek' in x['model']):
             q['kv_format'] = 'fp8'
         b.add(('aiconfigurator', 'closed loop', m[0], x['gpu'], x['backend'], True), q,
@@ -260,7 +250,6 @@ def pools(b):
                 q.update({f'{pool}_data_parallel': dp, f'{pool}_expert_parallel': tp * dp})
             elif ep > 1:
                 q[f'{pool}_expert_parallel'] = ep
-        state_backend(q, m[0], whole(x['decode_attention_dp']))
         b.add(('aiconfigurator', 'pools', m[0], x['gpu'], x['backend'], False), q, itl=milliseconds(x['tpot_ms']),
               ttft=milliseconds(x['ttft_ms']))
 

@@ -14,18 +14,23 @@ namespace unit_moe_backend {
 namespace pm = perfmodel;
 using pm::chip_architecture, pm::engine, pm::moe_backend, pm::number_format;
 
-TEST_CASE("moe backend: TensorRT-LLM's own choice is that of resolve_moe_backend") {
-  const auto chosen = [](chip_architecture a, number_format operands) {
-    return pm::default_moe_backend(engine::trtllm, a, operands);
+TEST_CASE("moe backend: TensorRT-LLM's choice, and that of its configuration files") {
+  const auto chosen = [](chip_architecture a, number_format operands, int tensor = 1) {
+    return pm::default_moe_backend(engine::trtllm, a, operands, tensor);
   };
+  // examples/configs/database, DeepSeek-R1-0528-FP4-v2/B200: 1k1k_tp8_conc4 (tensor parallel), and
+  // 1k1k_tp8_conc512 (data-parallel attention).
+  CHECK(chosen(chip_architecture::blackwell, number_format::fp4, 8) == moe_backend::trtllm);
+  CHECK(chosen(chip_architecture::hopper, number_format::fp8, 8) == moe_backend::cutlass);
+  CHECK(chosen(chip_architecture::blackwell, number_format::bf16, 8) == moe_backend::cutlass);
   CHECK(chosen(chip_architecture::blackwell, number_format::fp4) == moe_backend::cutlass);
   CHECK(chosen(chip_architecture::blackwell, number_format::bf16) == moe_backend::cutlass);
   CHECK(chosen(chip_architecture::blackwell, number_format::fp8) == moe_backend::trtllm);
   CHECK(chosen(chip_architecture::blackwell_ultra, number_format::fp8) == moe_backend::trtllm);
   CHECK(chosen(chip_architecture::blackwell_rtx, number_format::fp8) == moe_backend::cutlass);
   CHECK(chosen(chip_architecture::hopper, number_format::fp8) == moe_backend::cutlass);
-  CHECK(pm::default_moe_backend(engine::vllm, chip_architecture::blackwell, number_format::fp4) ==
-        moe_backend::automatic);
+  CHECK(pm::default_moe_backend(engine::vllm, chip_architecture::blackwell, number_format::fp4,
+                                1) == moe_backend::automatic);
   for (const moe_backend b : {moe_backend::automatic, moe_backend::cutlass, moe_backend::trtllm})
     CHECK(pm::find_moe_backend(pm::name_of(b)) == b);
   CHECK(!pm::find_moe_backend("triton"));
@@ -42,20 +47,24 @@ pm::deployment deepseek_in_nvfp4(int groups) {
   return d;
 }
 
-TEST_CASE("moe backend: NVFP4 experts on B200 are CUTLASS's unless TRTLLM is stated") {
-  pm::deployment d = deepseek_in_nvfp4(1);
+TEST_CASE("moe backend: NVFP4 experts on B200 by either library") {
   const pm::iteration one{.batch = 8.0, .context = 1024.0};
-  const auto seconds = [&] { return pm::step(d, one, pm::calibrated_for(d)).time.value(); };
-  const double by_engine = seconds();
-  d.moe_backend = moe_backend::cutlass;
-  CHECK(seconds() == by_engine);
-  d.moe_backend = moe_backend::trtllm;
-  CHECK(seconds() < 0.9 * by_engine);  // tiles of 8 rows, not of 128
-  const auto prediction = pm::predict(d, one, pm::calibrated_for(d));
-  d.moe_backend = moe_backend::automatic;
-  const auto other = pm::predict(d, one, pm::calibrated_for(d));
-  CHECK(other.stands_on.weakest() == pm::basis::transferred);
-  CHECK(other.stands_on.log_sigma() > prediction.stands_on.log_sigma());
+  const auto seconds = [&](pm::deployment d, moe_backend b) {
+    d.moe_backend = b;
+    const auto policy = pm::calibrated_for(d);
+    const double t = pm::step(d, one, policy).time.value();
+    CHECK(std::abs(pm::prepare(d, policy).step_time(one).value() / t - 1.0) < 1e-12);
+    return t;
+  };
+  const pm::deployment by_tensor = deepseek_in_nvfp4(1), by_data = deepseek_in_nvfp4(8);
+  const double generated = seconds(by_tensor, moe_backend::trtllm);
+  const double cutlass = seconds(by_tensor, moe_backend::cutlass);
+  CHECK(generated < 0.9 * cutlass);  // tiles of 8 rows, not of 128
+  CHECK(seconds(by_tensor, moe_backend::automatic) == generated);
+  CHECK(seconds(by_data, moe_backend::automatic) == seconds(by_data, moe_backend::cutlass));
+  CHECK(seconds(by_data, moe_backend::trtllm) < seconds(by_data, moe_backend::cutlass));
+  const auto p = pm::predict(by_data, one, pm::calibrated_for(by_data));
+  CHECK(p.stands_on.weakest() == pm::basis::transferred);
 }
 
 TEST_CASE("moe backend: MXFP4 experts, and other engines, have one library") {

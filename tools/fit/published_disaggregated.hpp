@@ -21,8 +21,7 @@ struct disaggregated_service {
 };
 
 /// A worker has gpus / workers devices. SGLang distributes experts over all of them and replicates
-/// some until the number divides. TensorRT-LLM's NVFP4 experts are TRTLLM's, and CUTLASS's with
-/// data-parallel attention while decoding (ishandhanani/srt-slurm, gb200/1k1k/stp).
+/// some until the number divides.
 inline pm::replica_pool pool_of(const common::table_row& c, const std::string& side) {
   const bool sglang = c.text("framework") == "dynamo-sglang";
   const bool gpt_oss = c.text("model").find("gpt-oss") != std::string::npos;
@@ -49,7 +48,6 @@ inline pm::replica_pool pool_of(const common::table_row& c, const std::string& s
     d.weights = pm::weight_storage(pm::catalog::fp8_blocks);
   }
   d.serving_engine = sglang ? pm::engine::sglang : pm::engine::trtllm;
-  if (!data) d.moe_backend = pm::moe_backend::trtllm;
   return {d, double(workers)};
 }
 

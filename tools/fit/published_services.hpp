@@ -24,8 +24,7 @@ struct service {
   double first_p50 = 0.0;  ///< 0: the table has none
   double first_p99 = 0.0;
   bool may_speculate = false;  ///< more tokens a step than one, for all that the table says
-  pm::moe_backend moe_backend = pm::moe_backend::automatic;
-  bool started_cold = false;  ///< its first requests waited for more than a service does
+  bool started_cold = false;   ///< its first requests waited for more than a service does
 };
 
 struct published_model {
@@ -80,7 +79,6 @@ inline pm::deployment deployment_of(const service& s, const published_model& m,
   const checkpoint stored = checkpoint_of(s, m, a);
   pm::deployment d{.device = a, .model = m.is, .layout = s.layout, .weights = stored.weights};
   d.serving_engine = pm::find_engine(s.engine).value_or(pm::engine::none);
-  d.moe_backend = s.moe_backend;
   d.kv = stored.kv;
   return d;
 }
@@ -123,15 +121,11 @@ inline void run_sglang_as_inferencex(service& s) {
 /// *Source:* SemiAnalysisAI/InferenceX, benchmarks/ (70b_fp8_h200_trt_slurm.sh,
 /// dsr1_fp4_b200_trt.sh, dsr1_fp8_b200_trt.sh, gptoss_fp4_b200_trt.sh); the default:
 /// NVIDIA/TensorRT-LLM, AttentionDpConfig.
-/// Experts of DeepSeek-R1 in NVFP4: TRTLLM, and CUTLASS with data-parallel attention
-/// (dsr1_fp4_b200_trt.sh).
 inline void run_trtllm_as_inferencex(service& s) {
   const bool b200 = s.gpu.starts_with("b200");
   const bool short_ones = s.load.input_tokens < 1000.0 && s.load.output_tokens < 1000.0;
   const double c = s.load.concurrency();
   const bool deepseek = model_of(s.model) == model_of("DeepSeek-R1");
-  if (deepseek && s.precision == "fp4" && s.layout.data == 1)
-    s.moe_backend = pm::moe_backend::trtllm;
   if (s.model.starts_with("Llama")) {
     if (short_ones && s.layout.ranks() < 8) s.load.batching_wait_iterations = 20.0;
   } else if (b200 && s.layout.data > 1) {

@@ -213,7 +213,8 @@ key cuda_graph_tokens_key() {
 key moe_backend_key() {
   return word("moe_backend",
               "TensorRT-LLM: library of NVFP4 experts on data-centre Blackwell "
-              "(moe_config.backend); auto: CUTLASS, as TensorRT-LLM chooses",
+              "(moe_config.backend); auto: TRTLLM with tensor-parallel attention, else CUTLASS, as "
+              "its configuration files state",
               {"auto", "cutlass", "trtllm"})
       .otherwise("auto");
 }

@@ -115,15 +115,6 @@ const calibration* remembered_calibration(const pm::accelerator& a, profile_part
 
 }  // namespace
 
-void put_moe_backend(calibration& c, const pm::accelerator& a, pm::moe_backend backend) {
-  pm::calibrated& mine = c.calibration;
-  const pm::calibrated other =
-      pm::calibrated_for(a, mine.target.serving_engine, pm::engine_release::latest, backend);
-  mine.nvfp4_moe_kernels = other.nvfp4_moe_kernels;
-  mine.notes[static_cast<std::size_t>(pm::profile_part::experts)] =
-      other.note(pm::profile_part::experts);
-}
-
 calibration calibration_of(const pm::accelerator& a, profile_part part, std::string_view engine,
                            const given_profile* given) {
   const pm::engine by = pm::find_engine(engine).value_or(pm::engine::none);

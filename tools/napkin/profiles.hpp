@@ -2,7 +2,6 @@
 #pragma once
 
 #include <optional>
-#include <perfmodel/engine/moe_backend.hpp>
 #include <perfmodel/kernels/operator_prediction.hpp>
 #include <perfmodel/kernels/service_posterior.hpp>
 #include <perfmodel/model/transformer.hpp>
@@ -99,10 +98,6 @@ std::string prediction_hint(const perfmodel::accelerator& a, profile_part part);
 /// unknown_name where a required fact is missing.
 calibration calibration_of(const perfmodel::accelerator& a, profile_part part,
                            std::string_view engine, const given_profile* given);
-
-/// Takes the expert kernels of a stated moe_backend, with their source.
-void put_moe_backend(calibration& c, const perfmodel::accelerator& a,
-                     perfmodel::moe_backend backend);
 
 /// The model, engine and layout of a service request.
 struct service_identity {

@@ -235,8 +235,6 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
     c.calibration.links.kernels = perfmodel::catalog::all_reduce_kernels_of(
         c.calibration.target.serving_engine, release_of(r.text("engine_version")));
   }
-  if (asked.find("moe_backend") != nullptr && r.has("moe_backend"))
-    put_moe_backend(c, a, *perfmodel::find_moe_backend(r.text("moe_backend")));
   if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr &&
       r.has("model")) {
     const inputs<double> in(r);

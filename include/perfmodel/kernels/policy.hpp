@@ -95,7 +95,7 @@ struct basic_calibrated {
   basic_moe_kernels<T> moe_kernels{};
   /// expert kernels with 16-bit weights, for shapes without tuned tiles
   std::optional<basic_moe_kernels<T>> untuned_moe_kernels{};
-  /// expert kernels with 4-bit weights and operands; absent: four_bit_moe_kernels
+  /// CUTLASS's expert kernels with 4-bit weights and operands (NVFP4), for moe_backend::cutlass
   std::optional<basic_moe_kernels<T>> nvfp4_moe_kernels{};
   /// expert kernels with 4-bit weights and 8- or 4-bit operands; absent: moe_kernels
   std::optional<basic_moe_kernels<T>> four_bit_moe_kernels{};

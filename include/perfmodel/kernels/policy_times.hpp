@@ -49,7 +49,8 @@ constexpr moe_view<T> view_for(const basic_moe_ffn<T>& x, const basic_calibrated
   if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
-  if (c.nvfp4_moe_kernels && x.format == number_format::fp4) {
+  const bool by_cutlass = x.backend == moe_backend::cutlass && x.format == number_format::fp4;
+  if (by_cutlass && c.nvfp4_moe_kernels) {
     return {c.machine, *c.nvfp4_moe_kernels};
   }
   if (!sixteen_bit && c.four_bit_moe_kernels) return {c.machine, *c.four_bit_moe_kernels};

@@ -43,7 +43,7 @@ struct basic_deployment {
   std::optional<bytes<T>> runtime_bytes{};
   engine serving_engine = engine::none;
   engine_release release = engine_release::latest;  ///< release with the engine's defaults
-  /// library of expert kernels, which calibrated_for(deployment) takes
+  /// library of expert kernels; automatic: default_moe_backend
   perfmodel::moe_backend moe_backend = perfmodel::moe_backend::automatic;
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};

@@ -14,14 +14,13 @@ namespace perfmodel::inline v0_3 {
 /// Profiles are those fitted to the accelerator, else transferred ones with a larger log_sigma.
 /// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's.
 /// TensorRT-LLM's dequantised experts are Marlin's, without the overlap that vLLM's services show.
-/// On data-centre Blackwell its NVFP4 experts are CUTLASS's, unless `backend` says TRTLLM: with
-/// RTX PRO 6000's numbers, services that ran CUTLASS are 5 % off in ITL (13 % with TRTLLM's
-/// kernels), those that ran TRTLLM 53 % (4 %). None was fitted.
+/// Its NVFP4 experts on data-centre Blackwell are CUTLASS's, with RTX PRO 6000's numbers, for that
+/// moe_backend: services of DeepSeek-R1 that ran CUTLASS are 5 % off in ITL, and 13 % with TRTLLM's
+/// kernels; those that ran TRTLLM 53 % and 4 %. None was fitted.
 /// Errors: inconsistent for a kind of machine without measurements: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
 constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none,
-                                    engine_release r = engine_release::latest,
-                                    moe_backend backend = moe_backend::automatic) {
+                                    engine_release r = engine_release::latest) {
   catalog::require_calibrated_kind(a);
   const machine_profile machine = catalog::machine_profile_of(a);
   const attention_profile attention = catalog::attention_profile_of(a);
@@ -45,9 +44,8 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (libraries.four_bit != nullptr) c.four_bit_moe_kernels = *libraries.four_bit;
   if (e == engine::trtllm && facts_of(a.architecture).kind == machine_kind::gpu_nvidia)
     c.dequantised_moe_kernels = catalog::marlin_experts;
-  const bool nvfp4_by_cutlass =
-      has_two_moe_backends(e, a.architecture) && backend != moe_backend::trtllm;
-  if (nvfp4_by_cutlass) c.nvfp4_moe_kernels = catalog::cutlass_nvfp4_experts_rtx_pro_6000;
+  const bool runs_nvfp4 = has_two_moe_backends(e, a.architecture);
+  if (runs_nvfp4) c.nvfp4_moe_kernels = catalog::cutlass_nvfp4_experts_rtx_pro_6000;
   if (catalog::is_measured_amd(a)) {
     c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
     catalog::set_engine_on_amd(c.engine, a, e);
@@ -73,7 +71,7 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
     gemms.dequantisation_source = &catalog::sources::dequantised_elsewhere;
   }
   profile_note of_experts = note(profile_part::experts, experts, catalog::expert_log_sigmas_of(a));
-  if (nvfp4_by_cutlass) {
+  if (runs_nvfp4) {
     of_experts.as_stored_source = &catalog::sources::nvfp4_experts_elsewhere;
     of_experts.by_kind[static_cast<std::size_t>(expert_kind::as_stored)] =
         catalog::measured_rtx_pro_6000.expert_log_sigmas[0];
@@ -92,16 +90,15 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   return c;
 }
 
-/// Calibrated policy of a deployment: that of its device, engine, release and moe_backend.
+/// Calibrated policy of a deployment: calibrated_for(d.device, d.serving_engine, d.release).
 template <class Deployment>
   requires requires(const Deployment& d) {
     { d.device } -> std::convertible_to<const accelerator&>;
     { d.serving_engine } -> std::convertible_to<engine>;
     { d.release } -> std::convertible_to<engine_release>;
-    { d.moe_backend } -> std::convertible_to<moe_backend>;
   }
 constexpr calibrated calibrated_for(const Deployment& d) {
-  return calibrated_for(d.device, d.serving_engine, d.release, d.moe_backend);
+  return calibrated_for(d.device, d.serving_engine, d.release);
 }
 
 }  // namespace perfmodel::inline v0_3
