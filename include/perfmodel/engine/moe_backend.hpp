@@ -25,10 +25,10 @@ constexpr bool has_two_moe_backends(engine e, chip_architecture a) {
 }
 
 /// Backend of TensorRT-LLM where none is stated, with `operands` of its experts and attention over
-/// `tensor` ranks. Its own choice is CUTLASS; on data-centre Blackwell TRTLLM for MXFP4 (gpt-oss,
-/// DeepSeek-V4) and for fp8 blocks, whose operands have 8 bits. The configuration files that come
-/// with it state TRTLLM for NVFP4 with tensor-parallel attention, and CUTLASS or nothing with
-/// data-parallel attention and on one GPU; InferenceX's launch scripts do the same.
+/// `tensor` ranks. Its own choice is CUTLASS; on data-centre Blackwell TRTLLM for operands of 8
+/// bits: MXFP4 (gpt-oss, DeepSeek-V4) and fp8 blocks. The configuration files that come with it
+/// state TRTLLM for NVFP4 with tensor-parallel attention, and CUTLASS or nothing with data-parallel
+/// attention and on one GPU; InferenceX's launch scripts do the same.
 /// Sources: NVIDIA/TensorRT-LLM, _torch/model_config.py (resolve_moe_backend), examples/configs;
 /// SemiAnalysisAI/InferenceX, dsr1_fp4_b200_trt.sh; ishandhanani/srt-slurm, gb200/1k1k/stp.
 /// Leaves out: TRITON for gpt-oss on Hopper. Before 1.1 gpt-oss had CUTLASS too.
