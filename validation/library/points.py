@@ -131,5 +131,5 @@ def model_points(model):
                                     "max_batch_tokens": MAX_BATCH_TOKENS, "format": "bf16"}
     for graphs in (False, True):
         for load in LOADS:
-            yield "load", "load", {"model": model, **load, "cuda_graphs": graphs,
+            yield "graph_load" if graphs else "load", "load", {"model": model, **load, "cuda_graphs": graphs,
                                    "max_batch_tokens": MAX_BATCH_TOKENS, "format": "bf16"}

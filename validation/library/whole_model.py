@@ -11,7 +11,7 @@ How: passes by gpu.py, as a CUDA graph and eagerly, so that launches of the host
   tokens in a step, after a short run of the same shape; without CUDA graphs but where a load asks for them. Its attention is over a dense mask, and its vocabulary GEMM over all
   tokens of a prompt, which no other engine does.
 Writes: $OUT/whole_model.jsonl, first a line of versions, then one a point or a request.
-Usage: whole_model.py [--seconds N] [--kinds prefill,decode,load,engine] [--dry] 8b|1b...
+Usage: whole_model.py [--seconds N] [--kinds prefill,decode,load,graph_load,engine] [--dry] 8b|1b...
 """
 import argparse
 import dataclasses
@@ -32,7 +32,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+", choices=[*NAMES])
     parser.add_argument("--seconds", type=float, default=150.0, help="wall-clock budget of each model")
-    parser.add_argument("--kinds", default="prefill,decode,load,engine", help="what is measured")
+    parser.add_argument("--kinds", default="prefill,decode,load,graph_load,engine", help="what is measured")
     parser.add_argument("--dry", action="store_true", help="list the points and measure none")
     return parser.parse_args()
 
@@ -297,7 +297,7 @@ def run_requests(model, results, sensors, name, kinds):
     engine = None
     try:
         for kind, quantity, p in points.model_points(name):
-            if kind not in kinds or kind not in ("load", "engine"):
+            if kind not in kinds or kind in ("prefill", "decode"):
                 continue
             graphs = p.get("cuda_graphs", False)
             if engine is None or engine.graphs != graphs:
@@ -305,11 +305,11 @@ def run_requests(model, results, sensors, name, kinds):
                     engine.stop()
                 engine = Engine(model, graphs)
             try:
-                (run_load if kind == "load" else run_engine)(engine, results, sensors, p)
+                (run_engine if kind == "engine" else run_load)(engine, results, sensors, p)
             except TimeoutError:
                 raise
             except Exception as error:
-                results.write({"quantity": quantity if kind == "load" else "engine_run", "parameters": p,
+                results.write({"quantity": "engine_run" if kind == "engine" else quantity, "parameters": p,
                                "skipped": one_line(error)})
                 print("skipped", kind, *p.values(), one_line(error), flush=True)
                 engine.stop()
