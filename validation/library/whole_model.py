@@ -8,7 +8,8 @@ Measures: 1. prefill: one forward pass over prompts with logits of their last to
   between two tokens' timestamps.
 How: passes by gpu.py, as a CUDA graph and eagerly, so that launches of the host are told from the device;
   joules of a pass by the board's counter. The engine runs with paged SDPA, at most points.MAX_BATCH_TOKENS
-  tokens in a step, after a short run of the same shape; without CUDA graphs but where a load asks for them. Its attention is over a dense mask, and its vocabulary GEMM over all
+  tokens in a step, after a short run of the same shape; without CUDA graphs but where a load asks for them.
+  Its attention is over a dense mask, and its vocabulary GEMM over all
   tokens of a prompt, which no other engine does.
 Writes: $OUT/whole_model.jsonl, first a line of versions, then one a point or a request.
 Usage: whole_model.py [--seconds N] [--kinds prefill,decode,load,graph_load,engine] [--dry] 8b|1b...
