@@ -63,7 +63,11 @@ class candidate_evaluation : candidate_points<Evaluator> {
       if (is_bounded(d) && !counts.empty()) {
         is_searched = true;
         const duration<> decode = steps.time({.batch = 1.0, .context = mean_context(q_.load)});
-        search_replicas(d, counts, capacity, decode, of_load);
+        if (q_.load.is_closed()) {
+          search_closed(d, counts, capacity, decode, of_load);
+        } else {
+          search_open(d, counts, capacity, decode, of_load);
+        }
       }
     }
     if (!is_searched) sweep_replicas(d, std::nullopt, capacity, of_load);
@@ -155,7 +159,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
   /// Whether results of replica counts bound those of others, and an incumbent may dominate these.
   /// Preemptions may lower the throughput of a larger batch.
   bool is_bounded(const deployment& d) const {
-    return Evaluator::predicts && q_.load.is_closed() && !incumbents_.empty() &&
+    return Evaluator::predicts && !incumbents_.empty() &&
            !(q_.load.preemption_mode && grows_into_memory(d.serving_engine));
   }
   /// Whether a point with this throughput and ITL is in no row of the result.
@@ -212,8 +216,8 @@ class candidate_evaluation : candidate_points<Evaluator> {
   /// `decode_time` is that of one sequence.
   /// Leaves out: a lower ITL with fewer replicas (5 % at most in 200 random plans).
   template <class Serve>
-  void search_replicas(const deployment& d, const std::vector<int>& counts, double capacity,
-                       const duration<>& decode_time, const Serve& serve_load) {
+  void search_closed(const deployment& d, const std::vector<int>& counts, double capacity,
+                     const duration<>& decode_time, const Serve& serve_load) {
     constexpr double margin = 0.08;
     const std::size_t first = out_.sweeps.size();
     sized_result more = search_limits(d, counts.back(), capacity, decode_time, serve_load);
@@ -227,6 +231,29 @@ class candidate_evaluation : candidate_points<Evaluator> {
       sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
       const std::vector<evaluated_point>& points = out_.sweeps.back().points;
       more = points.empty() ? sized_result{} : result_of(points.front());
+    }
+    std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
+  }
+
+  /// Evaluates the replica counts of an open loop that may be in a row of the result. Their cost is
+  /// known; the ITL of a decode step of one sequence, and that of a larger count, bound theirs.
+  /// Leaves out: jumps, as steps_of_loads::dominates.
+  template <class Serve>
+  void search_open(const deployment& d, const std::vector<int>& counts, double capacity,
+                   const duration<>& decode_time, const Serve& serve_load) {
+    constexpr double margin = 0.15;
+    const std::size_t first = out_.sweeps.size();
+    duration<> least = decode_time;
+    for (std::size_t i = counts.size(); i-- > 0;) {
+      const service_load share = share_of(counts[i]);
+      const token_rate<> rate = counts[i] * output_rate_of(share, share.rate());
+      if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least})) {
+        out_.sweeps.emplace_back().pruned = 1;
+        continue;
+      }
+      sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
+      const std::vector<evaluated_point>& points = out_.sweeps.back().points;
+      if (!points.empty()) least = max(least, result_of(points.front()).itl);
     }
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
   }
