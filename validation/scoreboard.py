@@ -254,6 +254,28 @@ def pools(b):
               ttft=milliseconds(x['ttft_ms']))
 
 
+# Of each model: layers with a cache, KV heads, size of a head, bytes per weight that trtllm-bench assumes of its checkpoint
+# (gpt-oss: packed 4-bit weights count as 2 bytes each).
+BENCH_MODELS = {'qwen_3_30b_a3b': (48, 4, 128, 1.), 'llama_3_1_70b': (80, 8, 128, 1.), 'gpt_oss_20b': (24, 8, 64, 2.)}
+MEMORY_GIB = {'b200_sxm': 179, 'gb200': 185, 'h200_sxm': 140, 'h100_sxm': 80, 'rtx_pro_6000': 95}
+
+
+def bench_tokens(parameters, model, chip, precision, isl, osl, ranks, stages):
+    """max_num_tokens as trtllm-bench sets it where none is given: TensorRT-LLM, tensorrt_llm/bench/build/tuning.py, and
+    get_settings in bench/benchmark/utils/general.py (without chunked prefill at least a prompt and the batch)."""
+    layers, heads, size, per_weight = BENCH_MODELS[model]
+    bytes_of_kv = 2. if model.startswith('gpt') and chip.startswith('h') else 1.
+    weights = parameters * 1e9 * per_weight * {'fp4': .5, 'fp8': 1.}[precision] / 2**30
+    per_token = 2. * layers * max(heads, ranks) * size * bytes_of_kv / 2**30
+    requests = .9 * (MEMORY_GIB[chip] * ranks * stages - weights) / (per_token * (isl + osl))
+    batch = min(requests, 4096) / stages
+    tokens = min(batch * (1 + isl / osl), 32768)
+    batch = max(64, 32 * math.ceil(batch / 32)) if batch < 256 else (128 if batch < 1024 else 256) * math.ceil(
+        batch / (128 if batch < 1024 else 256))
+    step = 256 if tokens < 4096 else 512 if tokens < 8192 else 1024
+    return max(2048, step * math.ceil(tokens / step), isl + batch)
+
+
 def throughput_tables(b):
     for x in table(b.folder, 'trtllm_perf_overview_new_public.csv'):
         m, name = b.model(x['model']), x['layout']
@@ -270,6 +292,8 @@ def throughput_tables(b):
         if stages > 1:
             q['pipeline_parallel'] = stages
         q.update(b.formats(m, x['precision']))
+        q['chunk_tokens'] = bench_tokens(float(b.size(*m).split(',')[0]), m[0], x['gpu'], x['precision'], q['input_tokens'],
+                                         q['output_tokens'], width, stages)
         b.add(('TensorRT-LLM', 'all at once', m[0], x['gpu'], 'trtllm', False), q,
               rate=float(x['output_tokens_per_s_per_gpu']) * width * stages)
     for x in table(b.folder, 'rocm_vllm_mi300x_public.csv'):

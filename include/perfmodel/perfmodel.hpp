@@ -11,6 +11,7 @@
 
 #include <perfmodel/engine/cuda_graphs.hpp>
 #include <perfmodel/engine/formats.hpp>
+#include <perfmodel/engine/moe_backend.hpp>
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/explain/sensitivity.hpp>
 #include <perfmodel/hardware/accelerator.hpp>

@@ -198,3 +198,20 @@ for of in 'trtllm 1.0' 'trtllm 1.2.0rc1' 'sglang 1.0' 'vllm 1.0'; do
     fail "a release of $of"
 done
 finish
+# NVFP4 experts by TensorRT-LLM on B200: TRTLLM with tensor-parallel attention, CUTLASS with data-parallel, as its
+# configuration files state. CUTLASS's tiles are larger. Others have one library.
+nvfp4=(serving --model deepseek_r1 --gpu b200_sxm --input-tokens 1024 --output-tokens 1024 --concurrency 64
+  --weight-format fp4 --engine trtllm)
+by_tensor=("${nvfp4[@]}" --tensor-parallel 8) by_data=("${nvfp4[@]}" --data-parallel 8 --expert-parallel 8)
+ask serving itl_s "$(value itl_s "${by_tensor[@]}")" 0 "${by_tensor[@]:1}" --moe-backend trtllm
+ask serving itl_s "$(value itl_s "${by_data[@]}")" 0 "${by_data[@]:1}" --moe-backend cutlass
+for layout in by_tensor by_data; do
+  declare -n asked=$layout
+  awk -v a="$(value itl_s "${asked[@]}" --moe-backend trtllm)" -v b="$(value itl_s "${asked[@]}" --moe-backend cutlass)" \
+    'BEGIN { exit !(a < b) }' || fail "TRTLLM is no faster $layout"
+done
+[[ $("$napkin" "${by_data[@]}" --json) == *"CUTLASS's numbers from RTX PRO 6000"* ]] || fail 'the source of NVFP4 experts'
+refuses 'moe_backend is trtllm, which the time does not depend on here' "${by_tensor[@]}" --moe-backend trtllm --engine sglang
+refuses 'allowed: auto, or experts in NVFP4 by engine trtllm on Blackwell' step --model gpt_oss_120b --gpu b200_sxm \
+  --batch 8 --context 1024 --engine trtllm --moe-backend cutlass
+refuses 'moe_backend is "triton"; allowed: auto, cutlass, trtllm' "${by_tensor[@]}" --moe-backend triton

@@ -31,8 +31,7 @@ TEST_CASE("disaggregated: services on GB200 as published, without speculation", 
   std::map<std::string, errors> of_group;
   errors all;
   for (const auto& p : published::disaggregated_services(perfmodel_test::measured_folder())) {
-    const auto calibration =
-        pm::calibrated_for(pm::catalog::gb200, p.pools.decode.deployment.serving_engine);
+    const auto calibration = pm::calibrated_for(p.pools.decode.deployment);
     const auto s = pm::serving(p.pools, p.load, calibration);
     all.add(s.itl.value(), p.seconds);
     of_group[p.model + " " + p.framework + " " + p.precision].add(s.itl.value(), p.seconds);

@@ -48,7 +48,7 @@ TEST_CASE("published services: DeepSeek-R1 by SGLang, times to first token",
     if (s.engine != "sglang" || s.gpu != "h200" || s.load.concurrency() > 32) continue;
     const published::published_model& m = *published::model_of(s.model);
     const pm::deployment d = published::deployment_of(s, m, *pm::catalog::find_accelerator(s.gpu));
-    const auto pass = sim::predicted_step(d, pm::calibrated_for(d.device, d.serving_engine));
+    const auto pass = sim::predicted_step(d, pm::calibrated_for(d));
     const sim::outcome o = sim::simulate(ten_waves(s.load), sglang_on_h200(s.load), pass);
     const double first = o.of(&record::ttft).at(0.5);
     ++rows;

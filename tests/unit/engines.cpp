@@ -216,7 +216,7 @@ template <class Model>
 std::map<std::string, double> errors_of(const std::vector<published::engine_row>& rows) {
   std::map<std::string, std::vector<double>> by;
   for (const auto& r : rows) {
-    const auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
+    const auto calibration = pm::calibrated_for(r.deployment);
     const double t = Model::answer(serving(r.deployment, r.load, calibration), r.median);
     by[r.model + ' ' + r.gpu + (r.median ? ", median" : "")].push_back(
         std::log(Model::measured(r) / t));

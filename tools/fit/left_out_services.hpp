@@ -99,7 +99,7 @@ template <class Model, class Requests>
 void add_engine(by_line& out, const std::string& folder, pm::engine by) {
   const std::vector<engine_row> rows = published::engine_rows(folder, by);
   const auto add = [&](const engine_row& r, const pm::engine_profile* e, const char* left_out) {
-    pm::calibrated calibration = pm::calibrated_for(r.deployment.device, by);
+    pm::calibrated calibration = pm::calibrated_for(r.deployment);
     if (e != nullptr) calibration.engine = *e;
     score(out, r, calibration, "fitted", left_out);
   };
@@ -127,8 +127,7 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
       folder,
       [](const published::service&, const pm::accelerator& a) { return !published::on_nvidia(a); });
   for (const engine_row& r : rows) {
-    score(out, r, pm::calibrated_for(r.deployment.device, r.deployment.serving_engine), "elsewhere",
-          "nothing");
+    score(out, r, pm::calibrated_for(r.deployment), "elsewhere", "nothing");
   }
 }
 
@@ -136,7 +135,7 @@ inline void add_elsewhere(by_line& out, const std::string& folder) {
 inline void add_pools(by_line& out, const std::string& folder) {
   for (const published::disaggregated_service& s : published::disaggregated_services(folder)) {
     const pm::deployment &prefill = s.pools.prefill.deployment, &decode = s.pools.decode.deployment;
-    const pm::calibrated calibration = pm::calibrated_for(decode.device, decode.serving_engine);
+    const pm::calibrated calibration = pm::calibrated_for(decode);
     const auto e = serving(s.pools, s.load, calibration);
     const pm::service_uncertainty w = disaggregated_uncertainty(calibration.services);
     const std::string service = common::cat(

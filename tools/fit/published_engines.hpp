@@ -139,7 +139,7 @@ class engine_prediction {
   explicit engine_prediction(const std::vector<engine_row>& rows,
                              const pm::elementwise_kernels& counted = {}) {
     for (const engine_row& r : rows) {
-      auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
+      auto calibration = pm::calibrated_for(r.deployment);
       if (counted.has_any()) calibration.elementwise_kernels = counted;
       rows_.push_back({pm::lift<point>(r.deployment), pm::lift<point>(r.load),
                        pm::lift<point>(calibration), r.median});
@@ -200,7 +200,7 @@ inline std::vector<engine_row> rows_of_requests(const std::vector<engine_row>& r
   std::vector<engine_row> out;
   for (const engine_row& r : rows) {
     if (r.started_cold) continue;
-    const auto calibration = pm::calibrated_for(r.deployment.device, r.deployment.serving_engine);
+    const auto calibration = pm::calibrated_for(r.deployment);
     if (serving(r.deployment, r.load, calibration).capacity < r.load.concurrency()) continue;
     out.push_back(r);
     if (!(r.first_p50 > 0.0)) continue;

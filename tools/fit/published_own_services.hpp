@@ -62,7 +62,7 @@ inline own_score score_after(const own_service& s, std::size_t seen, unsigned se
                              const pm::service_residual_sigma& prior) {
   const std::vector<pm::service_run> runs = shuffled(s.runs, seed);
   const pm::deployment& d = runs.front().deployment;
-  pm::calibrated calibration = pm::calibrated_for(d.device, d.serving_engine);
+  pm::calibrated calibration = pm::calibrated_for(d);
   const std::span<const pm::service_run> all(runs);
   own_score out;
   if (seen > 0) {

@@ -95,6 +95,23 @@ bool adapts_experts(const inputs<T>& in, const perfmodel::basic_deployment<T>& d
   }
   return stated;
 }
+/// Reads moe_backend. Throws inconsistent where the experts have kernels of one library.
+template <perfmodel::Scalar T>
+void read_moe_backend(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
+  if (!states(in, "moe_backend") || in.text("moe_backend") == "auto") return;
+  d.moe_backend = *perfmodel::find_moe_backend(in.text("moe_backend"));
+  const bool runs_experts = perfmodel::detail::layers_with<perfmodel::basic_expert_shape<T>, T>(
+                                d.model.layers.feed_forwards) > 0.0;
+  const auto operands = perfmodel::formats_of(d).experts.format;
+  if (runs_experts && operands == perfmodel::number_format::fp4 &&
+      perfmodel::has_two_moe_backends(d.serving_engine, d.device.architecture))
+    return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("moe_backend is ", name_of(d.moe_backend),
+                             ", which the time does not depend on here; "
+                             "allowed: auto, or experts in NVFP4 by engine trtllm on Blackwell"));
+}
+
 /// Reads engine_option_keys().
 template <perfmodel::Scalar T>
 void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
@@ -132,6 +149,7 @@ void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
                              "graphs; allowed: with engine vllm, and cuda_graphs");
     }
   }
+  read_moe_backend(in, d);
   if (states(in, "step_cpu_s")) d.step_cpu_time = in.template amount<duration<T>>("step_cpu_s");
   if (states(in, "sequence_cpu_s"))
     d.sequence_cpu_time = in.template amount<duration<T>>("sequence_cpu_s");

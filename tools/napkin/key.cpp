@@ -210,6 +210,15 @@ key cuda_graph_tokens_key() {
       .optional();
 }
 
+key moe_backend_key() {
+  return word("moe_backend",
+              "TensorRT-LLM: library of NVFP4 experts on data-centre Blackwell "
+              "(moe_config.backend); auto: TRTLLM with tensor-parallel attention, else CUTLASS, as "
+              "its configuration files state",
+              {"auto", "cutlass", "trtllm"})
+      .otherwise("auto");
+}
+
 std::vector<key> engine_option_keys() {
   std::vector<key> k = memory_option_keys();
   key step_time = time_limit("step_cpu_s",
@@ -225,6 +234,7 @@ std::vector<key> engine_option_keys() {
                     0.0, 1e6)
                   .optional());
   k.push_back(cuda_graphs_key());
+  k.push_back(moe_backend_key());
   k.push_back(step_time.optional());
   k.push_back(sequence_time.optional());
   k.push_back(positive("network_bytes_per_s",

@@ -104,6 +104,7 @@ key engine_version_key();
 key prefix_caching_key();
 key cuda_graphs_key();
 key cuda_graph_tokens_key();
+key moe_backend_key();
 /// LoRA adapters and weights in host memory.
 std::vector<key> memory_option_keys();
 /// memory_option_keys(), active adapters, CUDA graphs, and CPU times of an engine step.

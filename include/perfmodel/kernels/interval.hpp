@@ -42,6 +42,8 @@ struct profile_note {
   kind_log_sigmas by_kind{};  ///< log_sigma of each kind of operator that was measured
   /// source of the parameters of dequantised GEMMs, if those were not measured
   const source* dequantisation_source = nullptr;
+  /// source of the parameters of experts in 16 or 4 bits, if those were measured elsewhere
+  const source* as_stored_source = nullptr;
 
   /// log_sigma of one kind of operators; if that was not measured, the profile's.
   template <class Kind>

@@ -89,7 +89,11 @@ constexpr profile_note kind_note(const basic_calibrated<T>& c, profile_part part
         n.from = n.dequantisation_source;
       break;
     case profile_part::attention: n.log_sigma = n.log_sigma_of(t.kind_of_attention); break;
-    case profile_part::experts: n.log_sigma = n.log_sigma_of(t.kind_of_experts); break;
+    case profile_part::experts:
+      n.log_sigma = n.log_sigma_of(t.kind_of_experts);
+      if (t.kind_of_experts == expert_kind::as_stored && n.as_stored_source != nullptr)
+        n.from = n.as_stored_source;
+      break;
     case profile_part::links: n.log_sigma = n.log_sigma_of(t.kind_of_all_reduces); break;
     default: break;
   }

@@ -95,6 +95,8 @@ struct basic_calibrated {
   basic_moe_kernels<T> moe_kernels{};
   /// expert kernels with 16-bit weights, for shapes without tuned tiles
   std::optional<basic_moe_kernels<T>> untuned_moe_kernels{};
+  /// CUTLASS's expert kernels with 4-bit weights and operands (NVFP4), for moe_backend::cutlass
+  std::optional<basic_moe_kernels<T>> nvfp4_moe_kernels{};
   /// expert kernels with 4-bit weights and 8- or 4-bit operands; absent: moe_kernels
   std::optional<basic_moe_kernels<T>> four_bit_moe_kernels{};
   /// expert kernels with weights of fewer than 16 bits and 16-bit operands
@@ -124,6 +126,7 @@ struct basic_calibrated {
     f("low_precision_attention_kernels", s.low_precision_attention_kernels...);
     f("moe_kernels", s.moe_kernels...);
     f("untuned_moe_kernels", s.untuned_moe_kernels...);
+    f("nvfp4_moe_kernels", s.nvfp4_moe_kernels...);
     f("four_bit_moe_kernels", s.four_bit_moe_kernels...);
     f("dequantised_moe_kernels", s.dequantised_moe_kernels...);
     f("low_precision_moe_kernels", s.low_precision_moe_kernels...);

@@ -49,6 +49,10 @@ constexpr moe_view<T> view_for(const basic_moe_ffn<T>& x, const basic_calibrated
   if (sixteen_bit && c.untuned_moe_kernels && !runs_tuned_tiles(x)) {
     return {c.machine, *c.untuned_moe_kernels};
   }
+  const bool by_cutlass = x.backend == moe_backend::cutlass && x.format == number_format::fp4;
+  if (by_cutlass && c.nvfp4_moe_kernels) {
+    return {c.machine, *c.nvfp4_moe_kernels};
+  }
   if (!sixteen_bit && c.four_bit_moe_kernels) return {c.machine, *c.four_bit_moe_kernels};
   return {c.machine, c.moe_kernels};
 }

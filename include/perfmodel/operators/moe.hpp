@@ -29,6 +29,16 @@ constexpr T expected_experts(const T& experts, const T& top_k, const T& token_co
 }
 PERFMODEL_WHOLE_NUMBERS(expected_experts)
 
+/// Library of the grouped GEMMs of routed experts, TensorRT-LLM's moe_config.backend: CUTLASS, or
+/// the generated kernels that it calls TRTLLM. `automatic`: not stated.
+enum class moe_backend { automatic, cutlass, trtllm };
+
+/// Name of a backend, as napkin spells it.
+constexpr const char* name_of(moe_backend b) {
+  constexpr const char* names[] = {"auto", "cutlass", "trtllm"};
+  return detail::entry_of(names, b, "moe_backend");
+}
+
 /// A mixture-of-experts block as one rank of its group sees it. `tokens` are all tokens of the
 /// group. Expert parallelism gives each rank experts / expert_parallel whole experts, tensor
 /// parallelism 1 / tensor_parallel of each; shared experts are on every expert-parallel rank, each
@@ -42,6 +52,7 @@ struct basic_moe_ffn {
   storage_format weights = format;
   bool gated = true;
   bool fused = true;
+  moe_backend backend = moe_backend::automatic;
 
   constexpr const char* name() const { return "moe_ffn"; }
 
@@ -59,6 +70,7 @@ struct basic_moe_ffn {
     f("weights", s.weights...);
     f("gated", s.gated...);
     f("fused", s.fused...);
+    f("backend", s.backend...);
   }
 };
 using moe_ffn = basic_moe_ffn<>;

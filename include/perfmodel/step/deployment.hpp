@@ -5,6 +5,7 @@
 #include <perfmodel/core/fields.hpp>
 #include <perfmodel/engine/engine.hpp>
 #include <perfmodel/engine/formats.hpp>
+#include <perfmodel/engine/moe_backend.hpp>
 #include <perfmodel/hardware/accelerator.hpp>
 #include <perfmodel/model/parameters.hpp>
 #include <perfmodel/parallel/layout.hpp>
@@ -42,6 +43,8 @@ struct basic_deployment {
   std::optional<bytes<T>> runtime_bytes{};
   engine serving_engine = engine::none;
   engine_release release = engine_release::latest;  ///< release with the engine's defaults
+  /// library of expert kernels; automatic: default_moe_backend
+  perfmodel::moe_backend moe_backend = perfmodel::moe_backend::automatic;
   /// step limits with which the engine measures its activation memory
   basic_engine_limits<T> limits{};
   /// recurrent states of a sequence: 1, and one more for each draft token of a speculation round
@@ -70,6 +73,7 @@ struct basic_deployment {
     f(field::not_negative("runtime_bytes"), s.runtime_bytes...);
     f("serving_engine", s.serving_engine...);
     f("release", s.release...);
+    f("moe_backend", s.moe_backend...);
     f("limits", s.limits...);
     f(field::count("states_per_sequence"), s.states_per_sequence...);
     f("prefix_caching", s.prefix_caching...);

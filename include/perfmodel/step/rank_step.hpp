@@ -129,6 +129,12 @@ struct rank_step {
             .weights = formats.weights.linear,
             .gated = gated};
   }
+  /// Library of expert kernels: that of the deployment, else the engine's.
+  constexpr moe_backend expert_backend() const {
+    if (replica.moe_backend != moe_backend::automatic) return replica.moe_backend;
+    return default_moe_backend(replica.serving_engine, replica.device.architecture,
+                               formats.experts.format, replica.layout.tensor);
+  }
   constexpr basic_moe_ffn<T> routed_experts(const basic_expert_shape<T>& e, const T& tokens) const {
     return {.tokens = at_least_one(tokens),
             .hidden = e.expert_hidden(replica.model.hidden),
@@ -139,7 +145,8 @@ struct rank_step {
             .expert_parallel = T(replica.layout.expert),
             .format = formats.experts.format,
             .weights = formats.weights.experts,
-            .gated = e.gated};
+            .gated = e.gated,
+            .backend = expert_backend()};
   }
 };
 

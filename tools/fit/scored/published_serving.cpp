@@ -34,7 +34,7 @@ std::optional<comparison> compared(const published::service& s) {
   if (catalog::can_be_calibrated(*a)) {
     const bool nvidia = facts_of(a->architecture).kind == machine_kind::gpu_nvidia;
     r.fitted = nvidia && tells_of_engine(s, d.serving_engine);
-    const service_prediction p = predict(d, s.load, calibrated_for(*a, d.serving_engine));
+    const service_prediction p = predict(d, s.load, calibrated_for(d));
     r.predicted = p.estimate.itl.value();
     r.log_sigma = std::log(p.high / p.estimate.itl) / z90;
   }

@@ -1,6 +1,7 @@
 // Calibration of an accelerator and an engine from the catalogue, as one policy.
 #pragma once
 
+#include <perfmodel/engine/moe_backend.hpp>
 #include <perfmodel/kernels/catalog/collectives.hpp>
 #include <perfmodel/kernels/catalog/experts.hpp>
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
@@ -13,6 +14,9 @@ namespace perfmodel::inline v0_3 {
 /// Profiles are those fitted to the accelerator, else transferred ones with a larger log_sigma.
 /// Expert kernels are vLLM's, on AMD AITER's; the all-reduce kernels of `none` are vLLM's.
 /// TensorRT-LLM's dequantised experts are Marlin's, without the overlap that vLLM's services show.
+/// Its NVFP4 experts on data-centre Blackwell are CUTLASS's, with RTX PRO 6000's numbers, for that
+/// moe_backend: services of DeepSeek-R1 that ran CUTLASS are 5 % off in ITL, and 13 % with TRTLLM's
+/// kernels; those that ran TRTLLM 53 % and 4 %. None was fitted.
 /// Errors: inconsistent for a kind of machine without measurements: CDNA 2, Apple, TPU, LPU, wafer.
 /// Tests: tests/property/calibrated_recorded.cpp; each member is the catalogue's.
 constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::none,
@@ -40,6 +44,8 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (libraries.four_bit != nullptr) c.four_bit_moe_kernels = *libraries.four_bit;
   if (e == engine::trtllm && facts_of(a.architecture).kind == machine_kind::gpu_nvidia)
     c.dequantised_moe_kernels = catalog::marlin_experts;
+  const bool runs_nvfp4 = has_two_moe_backends(e, a.architecture);
+  if (runs_nvfp4) c.nvfp4_moe_kernels = catalog::cutlass_nvfp4_experts_rtx_pro_6000;
   if (catalog::is_measured_amd(a)) {
     c.engine.mma_block_scale_share = catalog::block_scale_share_of(a);
     catalog::set_engine_on_amd(c.engine, a, e);
@@ -64,12 +70,18 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   if (original != &catalog::measured_a100) {
     gemms.dequantisation_source = &catalog::sources::dequantised_elsewhere;
   }
+  profile_note of_experts = note(profile_part::experts, experts, catalog::expert_log_sigmas_of(a));
+  if (runs_nvfp4) {
+    of_experts.as_stored_source = &catalog::sources::nvfp4_experts_elsewhere;
+    of_experts.by_kind[static_cast<std::size_t>(expert_kind::as_stored)] =
+        catalog::measured_rtx_pro_6000.expert_log_sigmas[0];
+  }
   c.notes = {gemms,
              profile_note{.part = profile_part::quantisation,
                           .from = c.engine.from,
                           .log_sigma = c.engine.log_sigma},
              note(profile_part::attention, attention, catalog::attention_log_sigmas_of(a)),
-             note(profile_part::experts, experts, catalog::expert_log_sigmas_of(a)),
+             of_experts,
              note(profile_part::links, links, catalog::link_log_sigmas_of(a)),
              note(profile_part::network, network)};
   c.target = {a.name, a.architecture, e};

@@ -9,6 +9,7 @@ namespace perfmodel::inline v0_3::catalog {
 
 namespace sources {
 // clang-format off
+inline constexpr source nvfp4_experts_elsewhere{basis::transferred, "NVFP4 experts: CUTLASS's numbers from RTX PRO 6000, TRTLLM's from bf16 on B200; the machine's own shares"};
 inline constexpr source aic_moe{basis::measured, "fitted to the balanced expert latencies that ai-dynamo/aiconfigurator 095f58a5 collected (vllm)"};
 // clang-format on
 }  // namespace sources
