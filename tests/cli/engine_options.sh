@@ -175,6 +175,14 @@ ask kv_capacity utilization "$(awk 'BEGIN { print 1 - 10 * 1024 / 81559 }')" 0.0
   $(value utilization kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine trtllm) ]] ||
   fail "TensorRT-LLM 1.2 has not the defaults of 1.0"
 refuses 'engine_version is "sglang-0.4.5", a release of SGLang' "${old[@]}" --engine-version sglang-0.4.5
+[[ $said != *'of your own'* ]] || fail "SGLang 0.4.5 is no more answered with a utilization: $said"
+# Before 0.24 vLLM had no sparse MLA on compute capability 12 (vllm-project/vllm#43477), and has it on others.
+sparse=(step --model deepseek_v3_2 --tp 8 --batch 1 --context 4096 --engine vllm)
+refuses 'before 0.24 vLLM had no kernels for the sparse attention of deepseek_v3_2' "${sparse[@]}" --gpu rtx_pro_6000 --engine-version 0.20
+"$1" "${sparse[@]}" --gpu rtx_pro_6000 --engine-version 0.24 >/dev/null || fail 'DeepSeek-V3.2 on RTX PRO 6000 by vLLM 0.24'
+"$1" "${sparse[@]}" --gpu b200_sxm --engine-version 0.20 >/dev/null || fail 'DeepSeek-V3.2 on B200 by vLLM 0.20'
+"$1" step --model deepseek_v3 --tp 8 --batch 1 --context 4096 --engine vllm --gpu rtx_pro_6000 --engine-version 0.20 >/dev/null ||
+  fail 'DeepSeek-V3, which is not sparse'
 refuses 'engine_version is "trtllm-0.21", a release of TensorRT-LLM' kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 \
   --engine trtllm --engine-version trtllm-0.21
 refuses 'engine_version is trtllm-1.0 and engine is sglang; allowed: latest, or engine trtllm' "${old[@]}" --engine-version trtllm-1.0

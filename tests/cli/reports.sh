@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# audit --runs and diagnose --runs: reports of three benchmark clients, whole and spoilt.
+# audit --runs and diagnose --runs: reports of three benchmark clients, saved and printed, whole and spoilt.
 . "$(dirname "$0")/lib.bash"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -73,6 +73,22 @@ for file in "$sglang" "$guidellm"; do
   [[ $(grep -o '"ttft_parts"' <<<"$answer" | wc -l) == 2 ]] || fail "diagnose --runs $file: $answer"
 done
 
+# The table that a client prints: 3722 + 1023 x 7.87 ms are the 11,769 ms of a request, and 11.77 s x 2.7 req/s 31.78 in
+# flight. Of TTFT, 148 ms are a prefill; the rest is no property of a warm engine, and ITL is as expected.
+printed=$reports/sglang_printed.txt
+answer=$("$napkin" audit --runs "$printed" --json) || fail "audit --runs $printed: exit status $?"
+[[ $answer == '{"verdict":"consistent",'*'"client":"SGLang bench_serving"'*'"check":"mean concurrency"'*'"reported":31.78'* ]] ||
+  fail "a printed table: $answer"
+answer=$("$napkin" diagnose --runs "$printed" --model gpt_oss_20b --gpu h100_sxm --engine sglang --json)
+[[ $answer == *'"ttft":"slower","itl":"expected"'*'"load":"32 requests at a time"'* ]] || fail "a printed table: $answer"
+near 'unexplained queueing' "$(number "$answer" unexplained_queueing_s)" 3.5 0.2
+# Two tables in one log, the second in vLLM's words.
+sed -E 's/^Mean E2E Latency/Mean E2EL/; s/^Max request/Maximum request/; s/^Backend.*//; s/^Concurrency.*//' "$printed" |
+  cat "$printed" - >"$work/two.log"
+answer=$("$napkin" audit --runs "$work/two.log")
+[[ $answer == 'two.log: result 1 (SGLang bench_serving): consistent'*'two.log: result 2 (vllm bench serve): consistent'* ]] ||
+  fail "two printed tables: $answer"
+
 # What is wrong with a file is named, with the file and the field.
 wrong() { # <part of the message> <sed of the file> <file>
   sed -E "$2" "$3" >"$work/wrong.json"
@@ -86,6 +102,8 @@ wrong 'completed is 0' 's/"completed": 500/"completed": 0/' "$vllm"
 wrong 'wrong.json:2: total_output_tokens is missing' '2s/"total_output_tokens": [0-9]+, //' "$sglang"
 wrong 'benchmarks[0]: metrics.time_to_first_token_ms is missing' 's/"time_to_first_token_ms"/"first_token_ms"/' "$guidellm"
 wrong 'benchmarks is an object' 's/"benchmarks": \[/"benchmarks": {}, "b": [/' "$guidellm"
+wrong 'wrong.json: mean_ttft_ms is missing' '/Mean TTFT/d' "$printed"
+wrong 'wrong.json: completed is missing' '/Successful/d' "$printed"
 echo 'nothing' >"$work/text.json"
 refuses PM-E audit --runs "$work/text.json"
 refuses PM-E audit --runs "$work/none.json"

@@ -114,6 +114,31 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   CHECK(std::abs(std::log(*other.ttft / s.ttft)) < pm::z90 * found.posterior.first_token_log_sigma);
 }
 
+TEST_CASE("service calibration: an engine unlike published ones is found too", "[calibrated]") {
+  // 30 ms of CPU time a step are 50 standard deviations of published services.
+  pm::service_numbers own{};
+  own[at(step_cpu_time)] = 30e-3;
+  const pm::engine_profile engine = pm::shift_profile(shipped().engine, own);
+  std::vector<pm::service_run> runs;
+  for (const double concurrency : {1.0, 4.0, 16.0}) {
+    runs.push_back(run_of(engine, 1024, 256, concurrency));
+  }
+  pm::service_residual_sigma prior = spread;
+  prior.noise_runs = 2.0;
+  const auto found = pm::calibrate_service(runs, shipped(), prior);
+  CHECK(found.prior_scale[at(step_cpu_time)] > 1.0);
+  CHECK_THAT(pm::value_of(found.posterior.engine, step_cpu_time),
+             WithinRel(pm::value_of(engine, step_cpu_time), 0.1));
+  const pm::service_run other = run_of(engine, 4096, 128, 8);
+  pm::calibrated calibration = shipped();
+  calibration.engine = found.posterior.engine;
+  const pm::serving_estimate s = serving(other.deployment, other.load, calibration);
+  CHECK(std::abs(std::log(*other.itl / s.itl)) < 0.1);
+  // A service like published ones keeps their prior.
+  const auto near = pm::calibrate_service(runs_of(shipped().engine), shipped(), prior);
+  for (const double scale : near.prior_scale) CHECK(scale == 1.0);
+}
+
 TEST_CASE("service calibration: one run and one factor, by hand", "[calibrated]") {
   // Without a host a token takes step_time_factor x its kernels, a straight line of logarithms:
   // with equal noise and prior the posterior is halfway, and its variance a half of the prior's.

@@ -191,6 +191,12 @@ std::vector<bench_report> read_bench_reports(const std::string& path) {
   const std::string text = without_infinities(read_text_file("runs", path, largest_table));
   const std::string file = shown(path.substr(path.find_last_of('/') + 1), 200);
   std::vector<bench_report> all;
+  const std::vector<json> printed = console_reports(text);
+  for (std::size_t i = 0; i < printed.size(); ++i) {
+    const std::string where = printed.size() > 1 ? cat(file, ": result ", i + 1) : file;
+    all.push_back(report_at(where, [&] { return flat_report(json_field(printed[i])); }));
+  }
+  if (!all.empty()) return all;
   const auto add = [&](std::string_view part, const std::string& where) {
     json content;
     located(where, [&] { read_json(part, content, {.depth = 64, .keys = 65536}); });

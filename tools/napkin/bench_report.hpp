@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -39,10 +40,13 @@ struct bench_report {
 };
 
 /// The runs of a file: vllm bench serve --save-result (and --append-result), SGLang's
-/// bench_serving, guidellm. Field names: those of the clients' sources of 2026. Throws
-/// unreadable_file, malformed_request, missing_key, wrong_type and out_of_range, with the file and
-/// the field.
+/// bench_serving, the table that either prints, guidellm. Field names: the clients' sources.
+/// Throws unreadable_file, malformed_request, missing_key, wrong_type and out_of_range, with the
+/// file and the field.
 std::vector<bench_report> read_bench_reports(const std::string& path);
+
+/// The results that a client printed, each as the object that it saves; empty for other texts.
+std::vector<json> console_reports(std::string_view text);
 
 /// A command line with --runs: the files, and the keys of the service as a `simulate` request.
 struct runs_request {

@@ -121,11 +121,14 @@ std::string open_text(const pm::service_calibration& c) {
     s += cat("  not separately identified: ", name_of(a), " and ", name_of(b),
              "; add runs at other concurrencies and lengths\n");
   }
-  std::vector<std::string_view> silent;
+  std::vector<std::string_view> silent, widened;
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    if (c.variance_removed[i] < 0.1)
-      silent.push_back(name_of(static_cast<pm::service_parameter>(i)));
+    const char* name = name_of(static_cast<pm::service_parameter>(i));
+    if (c.variance_removed[i] < 0.1) silent.push_back(name);
+    if (c.prior_scale[i] > 1.0) widened.push_back(name);
   }
+  if (!widened.empty())
+    s += cat("  unlike published services of this engine: ", listed(widened), "\n");
   if (!silent.empty())
     s += cat("  not identified by these runs, shipped value kept: ", listed(silent), "\n");
   return s;

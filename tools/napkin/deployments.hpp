@@ -184,11 +184,41 @@ void read_cached_images(inputs<T>& in, perfmodel::basic_deployment<T>& d, const 
   d.image_tokens = in.number("images") * image_tokens_of(in);
 }
 
+/// Whether an attention layer chooses its tokens among latent or compressed entries (DeepSeek-V3.2
+/// and V4, GLM-5).
+inline bool has_sparse_latents(const perfmodel::transformer& m) {
+  for (const auto& kind : m.layers.mixers) {
+    if (std::holds_alternative<perfmodel::basic_compressed_attention_shape<double>>(kind.shape))
+      return true;
+    const auto* a = std::get_if<perfmodel::basic_latent_attention_shape<double>>(&kind.shape);
+    if (a != nullptr && a->indexer) return true;
+  }
+  return false;
+}
+/// Throws inconsistent for a release of vLLM that has no kernels for the model on the GPU.
+/// Source: vllm-project/vllm#43477, "Enable DeepSeek V4 and GLM-5.1 on SM120", of 0.24.
+template <perfmodel::Scalar T>
+void require_kernels(const inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
+  const bool is_older = d.release == perfmodel::engine_release::vllm_0_10 ||
+                        d.release == perfmodel::engine_release::vllm_0_14;
+  if (!is_older ||
+      in.all().accelerator().architecture != perfmodel::chip_architecture::blackwell_rtx ||
+      !has_sparse_latents(find_model(in.text("model")).model))
+    return;
+  throw perfmodel::error(perfmodel::error_code::inconsistent,
+                         cat("engine_version is ", in.text("engine_version"),
+                             ": before 0.24 vLLM had no kernels for "
+                             "the sparse attention of ",
+                             in.text("model"), " on compute capability 12 (",
+                             in.text("accelerator"), "); allowed: from 0.24 on"));
+}
+
 /// Reads engine_version. Throws inconsistent for another engine.
 template <perfmodel::Scalar T>
 void read_version(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   if (!states(in, "engine_version")) return;
   d.release = release_of(in.text("engine_version"));
+  require_kernels(in, d);
   const auto by = engine_of_version(in.text("engine_version"));
   if (!by || *by == d.serving_engine) return;
   throw perfmodel::error(
@@ -317,6 +347,7 @@ perfmodel::basic_deployment<T> step_deployment_of(inputs<T>& in) {
   perfmodel::basic_deployment<T> d = shared_deployment(in, [&in] {
     perfmodel::basic_deployment<T> made = deployment_of(in);
     made.serving_engine = *perfmodel::find_engine(in.text("engine"));
+    read_version(in, made);
     read_engine_options(in, made);
     return made;
   });

@@ -96,8 +96,8 @@ std::string_view version_of_sglang(std::string_view text, const release_number& 
   if (r.minor == 5 && r.patch >= 3) return "sglang-0.5.10";
   if (r.minor == 5 || (r.minor == 4 && r.patch >= 7)) return "sglang-0.5.2";
   refuse_release(text,
-                 "a release of SGLang: before 0.4.7 its memory share was another; allowed: from "
-                 "0.4.7 on, or utilization of your own");
+                 "a release of SGLang: before 0.4.7 its memory share and its default attention "
+                 "kernels were others, which no profile has; allowed: from 0.4.7 on");
 }
 
 std::string_view version_of_trtllm(std::string_view text, const release_number& r) {

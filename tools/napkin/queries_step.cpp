@@ -37,6 +37,7 @@ struct step {
                     .otherwise("0"));
     for (key& x : cached_image_keys()) k.push_back(std::move(x));
     k.push_back(engine_key());
+    k.push_back(engine_version_key());
     return k;
   }
   template <pm::Scalar T, class Mode>
@@ -51,10 +52,19 @@ struct step {
     if constexpr (requires { mode.notes; }) add_energy(out, d, i, e);
     if constexpr (std::same_as<Mode, pm::calibrated>) out.sums = pm::all_reduce_kind_of(d, i, mode);
     note_formats(out, in);
+    note_version<std::same_as<Mode, pm::calibrated>>(out, in, d);
     return out;
   }
 
  private:
+  /// A release decides the all-reduce kernels of SGLang, and of no engine a time or a bound else.
+  template <bool has_kernels, pm::Scalar T>
+  static void note_version(outcome<T>& out, const inputs<T>& in, const pm::basic_deployment<T>& d) {
+    if (!in.wants_texts() || !in.given("engine_version")) return;
+    if (has_kernels && d.serving_engine == pm::engine::sglang) return;
+    out.notes.push_back({"not used by a step", "engine_version"});
+    out.facts["left_out"] = {"engine_version"};
+  }
   /// Power of a GPU, and the energy of all GPUs per token of the step.
   template <pm::Scalar T>
   static void add_energy(outcome<T>& out, const pm::basic_deployment<T>& d,

@@ -147,51 +147,6 @@ void compare(service_check& c, const simulated_service& s,
   }
 }
 
-/// Requests in the service of an open loop, over time.
-class backlog {
- public:
-  void add(const pm::request_record& r) {
-    arrivals_.push_back({r.index, r.arrival});
-    completions_.push_back(r.arrival + r.e2e);
-  }
-  /// Requests arrived and not completed when request `index` arrives.
-  double at(std::int64_t index) const {
-    const auto found = std::find_if(arrivals_.begin(), arrivals_.end(),
-                                    [&](const arrival& a) { return a.index == index; });
-    if (found == arrivals_.end()) return 0.0;
-    const auto ended = std::count_if(completions_.begin(), completions_.end(),
-                                     [&](double end) { return end <= found->time; });
-    return static_cast<double>(index - ended);
-  }
-
- private:
-  struct arrival {
-    std::int64_t index = 0;
-    double time = 0.0;
-  };
-  std::vector<arrival> arrivals_{};
-  std::vector<double> completions_{};
-};
-
-/// Rate of completions where the backlog of an open loop still grows in the second half of the
-/// counted requests: by more than 1 % of them and three standard deviations, of the arrivals, of
-/// the prompts and of the requests in the service.
-std::optional<double> overloaded_rate_of(const backlog& b, const simulated_service& s,
-                                         const request& r) {
-  constexpr double share = 0.01, deviations = 3.0;
-  if (!s.options.count) return {};
-  const std::int64_t end = s.options.warm_up + *s.options.count;
-  const std::int64_t half = *s.options.count / 2;
-  const double arrived = static_cast<double>(half);
-  const double before = std::max(b.at(end - half), 0.0);
-  const double growth = b.at(end) - before;
-  const double work = std::hypot(r.number("arrival_cv"), r.number("input_cv"));
-  const double chance =
-      deviations * (work * std::sqrt(arrived) + r.number("output_cv") * std::sqrt(before));
-  if (growth <= share * arrived + chance) return {};
-  return r.number("requests_per_s") * (1.0 - growth / arrived);
-}
-
 /// Simulates, and keeps the reason where that is not possible.
 template <class Simulate>
 void simulate_into(service_check& c, const Simulate& run) {
@@ -316,6 +271,26 @@ std::string deviations_text(const plan_check& c) {
   return text.empty() ? "" : cat("row ", c.row + 1, ": ", text);
 }
 
+/// Simulates an open loop at `rate`; with four times the requests, and again, where a queue stays
+/// that may be one of chance.
+pm::simulation_result open_run(simulated_service& s, simulated_load& l, double rate,
+                               const pm::calibrated* policy, service_check& c) {
+  constexpr std::int64_t longest = 100000;
+  for (int tries = 0;; ++tries) {
+    std::vector<pm::request_record> all;
+    pm::simulation_result run =
+        run_simulation(s, l, 1, policy, [&](const pm::request_record& one) { all.push_back(one); });
+    if (!run.feasible || !s.options.count) return run;
+    const auto from = static_cast<std::size_t>(s.options.warm_up);
+    c.trend = trend_of_arrivals(std::move(all), rate, true, from,
+                                from + static_cast<std::size_t>(*s.options.count));
+    if (!c.trend.is_unclear || tries == 2 || 4 * *s.options.count > longest) return run;
+    l.generated->requests += 3 * *s.options.count;
+    *s.options.count *= 4;
+    c.description = cat(*s.options.count, " requests in steady state");
+  }
+}
+
 }  // namespace
 
 service_check check_of_serving(const json& object, const given_profile* profile,
@@ -349,14 +324,15 @@ service_check check_of_serving(const json& object, const given_profile* profile,
     const auto times =
         static_cast<std::uint64_t>(is_short ? std::ceil(requests_of_short_runs / run) : 1.0);
     if (is_short) c.description += cat(", ", times, " times");
+    const pm::calibrated* const with = policy ? &*policy : nullptr;
     std::vector<pm::simulation_result> runs;
-    backlog in_service;
-    const auto keeps = [&](const pm::request_record& one) { in_service.add(one); };
-    for (std::uint64_t seed = 1; seed <= times; ++seed)
-      runs.push_back(run_simulation(s, l, seed, policy ? &*policy : nullptr, keeps));
+    if (r.has("requests_per_s")) {
+      runs.push_back(open_run(s, l, r.number("requests_per_s"), with, c));
+    } else {
+      for (std::uint64_t seed = 1; seed <= times; ++seed)
+        runs.push_back(run_simulation(s, l, seed, with));
+    }
     compare(c, s, runs, value);
-    if (r.has("requests_per_s") && c.reason.empty())
-      c.overloaded_rate = overloaded_rate_of(in_service, s, r);
   });
   return c;
 }
@@ -464,10 +440,14 @@ void simulate_instead(outcome<>& closed_form, const request& r, const json& obje
   // A search over rates has no simulation for each; near saturation the two differ.
   if (closed_form.facts.contains("largest_rate_requests_per_s"))
     closed_form.facts["largest_rate_method"] = "closed_form";
-  if (c.overloaded_rate)
-    state_overload(closed_form, r.number("requests_per_s"), *c.overloaded_rate);
+  if (c.trend.falls_behind)
+    state_overload(closed_form, r.number("requests_per_s"), c.trend.served_per_s);
   closed_form.facts["method"] = "simulation";
-  closed_form.notes.push_back({"method", cat("simulation, ", c.description)});
+  if (c.trend.is_unclear) closed_form.facts["keeps_up"] = "unclear";
+  const char* const unclear =
+      ", of which a queue stays: too few to tell whether the rate is sustained";
+  closed_form.notes.push_back(
+      {"method", cat("simulation, ", c.description, c.trend.is_unclear ? unclear : "")});
 }
 
 json check_json(const service_check& c) {

@@ -65,7 +65,8 @@ json service_profile_json(const own_service& of, const std::string& accelerator,
     parameters[name] = {{"value", number_json(name, value)},
                         {"standard_error", number_json(name, error)},
                         {"shipped", number_json(name, value_of(shipped, p))},
-                        {"variance_removed", number_json(name, found.variance_removed[i])}};
+                        {"variance_removed", number_json(name, found.variance_removed[i])},
+                        {"prior_scale", number_json(name, found.prior_scale[i])}};
   }
   json correlated = json::array();
   for (const auto& [a, b] : found.correlated) correlated.push_back({name_of(a), name_of(b)});
@@ -114,8 +115,8 @@ void parse_service_profile(const json_field& file, given_profile& into) {
   }
   const json_field parameters = file["parameters"].only(keys);
   for (std::size_t i = 0; i < pm::service_parameters; ++i) {
-    const json_field one =
-        parameters[keys[i]].only({"value", "standard_error", "shipped", "variance_removed"});
+    const json_field one = parameters[keys[i]].only(
+        {"value", "standard_error", "shipped", "variance_removed", "prior_scale"});
     own.value[i] = one["value"].number(range_of(static_cast<pm::service_parameter>(i)));
     one["standard_error"].number({.most = 1e30});
   }

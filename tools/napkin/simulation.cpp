@@ -99,6 +99,12 @@ json trace_json(const trace_report& r) {
 }
 
 void add_facts(outcome<>& out, const simulation& s) {
+  if (s.trend.falls_behind) {
+    out.facts["keeps_up"] = "no";
+    out.facts["served_requests_per_s"] = number_json("requests_per_s", s.trend.served_per_s);
+  } else if (s.trend.is_unclear) {
+    out.facts["keeps_up"] = "unclear";
+  }
   if (s.load.trace) out.facts["trace"] = trace_json(s.load.trace->report);
   for (const auto& [key, x] : measured_figures_of(s.load))
     out.facts["measured"][key] = number_json(key, x);
@@ -217,6 +223,20 @@ std::vector<std::pair<std::string, double>> measured_figures_of(const simulated_
   return all;
 }
 
+namespace {
+
+/// The trend of an open loop from its first quarter on; nothing without a rate of arrivals.
+arrival_trend trend_of_load(const simulated_load& l,
+                            const std::vector<pm::request_record>& requests) {
+  if (!(l.offered_requests_per_s > 0.0)) return {};
+  const auto* open = l.generated ? std::get_if<pm::open_arrivals>(&l.generated->arrivals) : nullptr;
+  const bool is_drawn = open != nullptr && !l.generated->sessions;
+  return trend_of_arrivals(requests, l.offered_requests_per_s, is_drawn, requests.size() / 4,
+                           requests.size());
+}
+
+}  // namespace
+
 simulation simulate_request(const request& r, const calibration* c, bool keeps_requests) {
   inputs<double> in(r);
   simulation s;
@@ -231,7 +251,7 @@ simulation simulate_request(const request& r, const calibration* c, bool keeps_r
   pm::feasibility feasible{};
   try {
     for (int i = 0; i < s.seeds; ++i) {
-      const bool keeps = keeps_requests && i == 0;
+      const bool keeps = i == 0 && (keeps_requests || s.load.offered_requests_per_s > 0.0);
       pm::simulation_result result = run_simulation(
           s.service, s.load, seed + static_cast<std::uint64_t>(i), policy ? &*policy : nullptr,
           keeps ? [&s](const pm::request_record& done) { s.requests.push_back(done); }
@@ -257,6 +277,8 @@ simulation simulate_request(const request& r, const calibration* c, bool keeps_r
     s.figures = figures_of(s.service, s.first);
     runs.assign(1, std::vector<double>(s.figures.size()));
   }
+  if (out.feasible) s.trend = trend_of_load(s.load, s.requests);
+  if (!keeps_requests) s.requests.clear();
   std::sort(s.requests.begin(), s.requests.end(),
             [](const auto& a, const auto& b) { return a.index < b.index; });
   merge(s.figures, runs);

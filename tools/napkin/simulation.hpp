@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "arrival_trend.hpp"
 #include "io/figure.hpp"
 #include "io/trace_files.hpp"
 #include "query.hpp"
@@ -73,6 +74,7 @@ struct simulation {
   std::vector<simulated_figure> figures{};
   int seeds = 1;
   simulated_service service{};
+  arrival_trend trend{};  ///< of an open loop with a rate
   simulated_load load{};
   perfmodel::simulation_result first{};
   std::vector<perfmodel::request_record> requests{};  ///< in the order of the workload, where kept

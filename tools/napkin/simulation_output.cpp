@@ -59,13 +59,14 @@ std::string conclusion_of(const simulation& s) {
           " (p99 ", duration_text(value("ttft_p99_s")), "), mean ITL ",
           duration_text(value("itl_s")), ", ", short_number(value("output_tokens_per_s")),
           " tok/s, makespan ", duration_text(value("makespan_s")), ".");
-  const double offered = s.load.offered_requests_per_s, served = value("requests_per_s");
-  const bool falls_behind =
-      offered > 0.0 && served < 0.9 * offered && value("queueing_p99_s") > value("queueing_p50_s");
-  if (falls_behind)
-    text += cat(" Requests arrive at ", short_number(offered), " req/s and complete at ",
-                short_number(served), " req/s: a longer run queues longer.");
-  return styled(falls_behind ? text_style::red : text_style::bold, wrapped(text, 0));
+  const double offered = s.load.offered_requests_per_s;
+  if (s.trend.falls_behind)
+    text += cat(" Requests arrive at ", short_number(offered), " req/s and are served at ",
+                short_number(s.trend.served_per_s), " req/s: a longer run queues longer.");
+  if (s.trend.is_unclear)
+    text += cat(" A queue stays: this run is too short to tell whether ", short_number(offered),
+                " req/s is sustained.");
+  return styled(s.trend.falls_behind ? text_style::red : text_style::bold, wrapped(text, 0));
 }
 
 /// Notes of the reader of a trace, a line each.

@@ -58,6 +58,13 @@ class Sensors:
             pass
         return out
 
+    def joules(self):
+        """What the board has taken since the driver was loaded; None where it has no such counter."""
+        try:
+            return 1e-3 * self.nvml.nvmlDeviceGetTotalEnergyConsumption(self.handle)
+        except Exception:
+            return None
+
     def read_smi(self):
         keys = "clocks.sm,power.draw,temperature.gpu,clocks_event_reasons.active"
         out = subprocess.run(["nvidia-smi", "--query-gpu=" + keys, "--format=csv,noheader,nounits"],
@@ -158,8 +165,9 @@ class Timer:
         self.samples, self.least, self.rest = samples, least_seconds, rest_seconds
         self.sensors, self.clock = Sensors(), ClockCounter()
 
-    def time(self, call, copies=1, most_calls=1000):
-        """call(i) uses copy i % copies. Returns the keys of a result line."""
+    def time(self, call, copies=1, most_calls=1000, energy_seconds=0.0):
+        """call(i) uses copy i % copies. Returns the keys of a result line; with energy_seconds also the
+        joules of a call, over so many seconds of calls."""
         import torch
         stream = torch.cuda.Stream()
         stream.wait_stream(torch.cuda.current_stream())
@@ -204,6 +212,9 @@ class Timer:
             self.clock.mark(1)
             sensors = self.sensors.read()  # while the samples run, or shortly after
             stream.synchronize()
+            if energy_seconds > 0:
+                repeats = max(1, round(energy_seconds / (1e-3 * events[0].elapsed_time(events[1]))))
+                sensors.update(self.energy(sample, repeats, repeats * calls, stream))
         seconds = [1e-3 * events[k].elapsed_time(events[k + 1]) / calls for k in range(self.samples)]
         line = {"median_s": statistics.median(seconds), "samples": seconds, "calls": calls, "copies": copies,
                 "launch": "graph" if graph is not None else "eager", "sm_clock_hz": self.clock.between_marks(),
@@ -213,6 +224,20 @@ class Timer:
         if graph is not None:
             graph.reset()
         return line
+
+    def energy(self, sample, repeats, calls, stream):
+        """Joules and seconds of a call, from the board's counter over `repeats` samples."""
+        sample()
+        stream.synchronize()
+        before, begin = self.sensors.joules(), time.perf_counter()
+        for _ in range(repeats):
+            sample()
+        stream.synchronize()
+        seconds, after = time.perf_counter() - begin, self.sensors.joules()
+        if before is None or after is None:
+            return {}
+        return {"joules": (after - before) / calls, "energy_seconds": seconds,
+                "energy_power_w": (after - before) / seconds}
 
 
 def measure(results, quantity, parameters, run):

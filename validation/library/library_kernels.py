@@ -2,13 +2,15 @@
 """Times kernels of libraries on the GPU at hand, by PyTorch.
 
 Measures: scaled_dot_product_attention (cuDNN and FlashAttention-2), prefill and decode; torch.mm in bf16
-  and torch._scaled_mm in fp8, with fast accumulation and without; torch._grouped_mm of experts, with
+  and torch._scaled_mm in fp8, with fast accumulation, without, and with scales by block; 4-bit weights by
+  torch._weight_int4pack_mm; torch._grouped_mm of experts in bf16 and torch._scaled_grouped_mm in fp8, with
   tokens routed equally and skewed; RMSNorm, SiLU x up, fp8 quantisation and softmax by torch.compile;
   torch.copy_. points.py has the list.
 How: gpu.py. Weights and KV caches rotate through copies beyond five L2s; activations do not rotate, but
   for the small kernels with cache: cold.
 Writes: $OUT/library_kernels.jsonl, first a line of versions, then one a point.
 Usage: library_kernels.py [--seconds N] [--dry] [GROUP...], groups: decode gemm prefill experts copy small
+  fp8_blocks int4 fp8_experts
 """
 import argparse
 
@@ -95,10 +97,30 @@ class Kernels:
         return lambda i: torch._scaled_mm(x, w[i].t(), one, one, out_dtype=torch.bfloat16,
                                           use_fast_accum=fast), copies
 
-    def experts(self, p):
-        torch, (h, f, e) = self.torch, (p["hidden"], p["intermediate"], p["experts"])
-        # Weights as checkpoints have them, [experts, out, in].
-        up, down = self.kept(("experts", h, f, e), lambda: (self.random(e, 2 * f, h), self.random(e, h, f)))
+    def fp8_blocks(self, p):
+        torch, m, n, k = self.torch, p["m"], p["n"], p["k"]
+        copies = copies_beyond_l2(n * k)
+        x, w = self.kept(("gemm", m, n, k, 1), lambda: (self.fp8(m, k), [self.fp8(n, k) for _ in range(copies)]))
+        # The scales of a row lie m apart; those of a block of weights, one.
+        of_x = torch.ones(k // 128, m, device="cuda").t()
+        of_w = torch.ones(n // 128, k // 128, device="cuda").t()
+        return lambda i: torch._scaled_mm(x, w[i].t(), of_x, of_w, out_dtype=torch.bfloat16), copies
+
+    def int4(self, p):
+        torch, m, n, k, group = self.torch, p["m"], p["n"], p["k"], p["group"]
+        copies = copies_beyond_l2(n * k // 2)
+        x = self.random(m, k)
+
+        def pack():
+            packed = torch.randint(0, 256, (n, k // 2), dtype=torch.uint8, device="cuda")
+            return torch._convert_weight_to_int4pack(packed, 8)
+        w = self.kept(("int4", n, k), lambda: [pack() for _ in range(copies)])
+        scales = [self.random(k // group, n, 2) for _ in range(copies)]
+        return lambda i: torch._weight_int4pack_mm(x, w[i], group, scales[i]), copies
+
+    def routed(self, p):
+        """Where each expert's rows end, and how many rows there are."""
+        torch, e = self.torch, p["experts"]
         generator = torch.Generator(device="cuda").manual_seed(1)
         draws = torch.empty(p["tokens"], e, device="cuda").exponential_(generator=generator)
         scores = -torch.log(draws)  # Gumbel noise: the top k are drawn without replacement
@@ -108,13 +130,42 @@ class Kernels:
         counts = torch.bincount(chosen, minlength=e)
         p["experts_touched"] = int((counts > 0).sum())
         p["busiest_expert_rows"] = int(counts.max())
-        ends = counts.cumsum(0).to(torch.int32)
-        x = self.random(p["tokens"] * p["top_k"], h)
+        return counts.cumsum(0).to(torch.int32), p["tokens"] * p["top_k"]
+
+    def experts(self, p):
+        torch, (h, f, e) = self.torch, (p["hidden"], p["intermediate"], p["experts"])
+        # Weights as checkpoints have them, [experts, out, in].
+        up, down = self.kept(("experts", h, f, e), lambda: (self.random(e, 2 * f, h), self.random(e, h, f)))
+        ends, rows = self.routed(p)
+        x = self.random(rows, h)
         activation = self.activation(p, f)
 
         def run(i):
             y = torch._grouped_mm(x, up.transpose(1, 2), offs=ends)
             return torch._grouped_mm(activation(y), down.transpose(1, 2), offs=ends)
+        return run, 1
+
+    def fp8_experts(self, p):
+        """One scale a row of activations and an output channel; the activation quantises its result."""
+        torch, (h, f, e) = self.torch, (p["hidden"], p["intermediate"], p["experts"])
+        up, down = self.kept(("fp8_experts", h, f, e), lambda: (self.fp8(e, 2 * f, h), self.fp8(e, h, f)))
+        ends, rows = self.routed(p)
+        x, of_x = self.fp8(rows, h), torch.ones(rows, device="cuda")
+        of_up, of_down = torch.ones(e, 2 * f, device="cuda"), torch.ones(e, h, device="cuda")
+
+        def quantised(y):
+            z = self.F.silu(y[:, :f]) * y[:, f:]
+            scale = z.abs().amax(-1).float() / 448.0
+            return (z / scale[:, None]).to(torch.float8_e4m3fn), scale
+        activation = torch.compile(quantised, dynamic=True)
+
+        def multiply(a, b, of_a, of_b):
+            return torch._scaled_grouped_mm(a, b.transpose(1, 2), of_a, of_b, offs=ends, out_dtype=torch.bfloat16,
+                                            use_fast_accum=True)
+
+        def run(i):
+            z, of_z = activation(multiply(x, up, of_x, of_up))
+            return multiply(z, down, of_z, of_down)
         return run, 1
 
     def activation(self, p, f):

@@ -25,6 +25,16 @@ MODELS = {
 # The engine's largest step, in tokens: given to it, and to the prediction.
 MAX_BATCH_TOKENS = 8192
 
+# Requests to the engine over time: closed loops of a concurrency, Poisson arrivals at a rate. Lengths are
+# uniform from 0.7 to 1.3 of the mean: coefficient of variation 0.173.
+LOADS = tuple({**load, "input_tokens": inputs, "output_tokens": outputs, "input_cv": 0.173, "output_cv": 0.173}
+              for inputs, outputs, load in (
+                  (512, 32, {"concurrency": 1, "requests": 4}), (512, 32, {"concurrency": 16, "requests": 48}),
+                  (2048, 32, {"concurrency": 1, "requests": 4}), (2048, 32, {"concurrency": 8, "requests": 32}),
+                  (512, 32, {"concurrency": 4, "requests": 16}), (512, 96, {"concurrency": 32, "requests": 64}),
+                  (512, 32, {"requests_per_s": 2.0, "requests": 24}),
+                  (2048, 32, {"requests_per_s": 2.0, "requests": 24})))
+
 
 def copy_points():
     for mib in (64, 1024, 8192):
@@ -69,6 +79,26 @@ def gemm_points():
                                             "library": "torch._scaled_mm"}
 
 
+def fp8_block_points():
+    """DeepSeek's scales: of 1 x 128 activations, of 128 x 128 weights."""
+    for rows in ROWS:
+        for n, k in LAYERS:
+            yield "fp8_blocks", "gemm_time", {"m": rows, "n": n, "k": k, "format": "fp8",
+                                              "weight_scales": "block", "library": "torch._scaled_mm"}
+
+
+def int4_points():
+    for rows in (1, 4, 16, 64):
+        for n, k in LAYERS:
+            yield "int4", "gemm_time", {"m": rows, "n": n, "k": k, "format": "bf16", "weight_format": "int4",
+                                        "group": 128, "library": "torch._weight_int4pack_mm"}
+
+
+def fp8_expert_points():
+    for _, quantity, p in expert_points():
+        yield "fp8_experts", quantity, {**p, "format": "fp8", "library": "torch._scaled_grouped_mm"}
+
+
 def prefill_points():
     for batch, tokens in ((1, 512), (1, 1024), (1, 2048), (1, 4096), (4, 2048), (1, 8192), (1, 16384)):
         for backend in SDPA_BACKENDS:
@@ -77,7 +107,8 @@ def prefill_points():
 
 
 LIBRARY_GROUPS = {"decode": decode_points, "gemm": gemm_points, "prefill": prefill_points,
-                  "experts": expert_points, "copy": copy_points, "small": small_points}
+                  "experts": expert_points, "copy": copy_points, "small": small_points,
+                  "fp8_blocks": fp8_block_points, "int4": int4_points, "fp8_experts": fp8_expert_points}
 
 
 def library_points(groups=None):
@@ -98,3 +129,7 @@ def model_points(model):
         yield "engine", "request", {"model": model, "concurrency": concurrency, "requests": concurrency,
                                     "input_tokens": inputs, "output_tokens": 128,
                                     "max_batch_tokens": MAX_BATCH_TOKENS, "format": "bf16"}
+    for graphs in (False, True):
+        for load in LOADS:
+            yield "graph_load" if graphs else "load", "load", {"model": model, **load, "cuda_graphs": graphs,
+                                   "max_batch_tokens": MAX_BATCH_TOKENS, "format": "bf16"}

@@ -3,14 +3,16 @@
 
 Measures: 1. prefill: one forward pass over prompts with logits of their last tokens, which is a time to first
   token without an engine; 2. decode: one forward pass of a batch over a static KV cache; 3. the engine of
-  transformers, continuous batching with a paged KV cache: all requests of a run are sent at once; TTFT is
-  the first token's timestamp less the request's creation, ITL the time between two tokens' timestamps.
-How: passes by gpu.py, as a CUDA graph and eagerly, so that launches of the host are told from the device.
-  The engine runs with paged SDPA, at most points.MAX_BATCH_TOKENS tokens in a step, without CUDA graphs,
-  after a short run of the same shape. Its attention is over a dense mask, and its vocabulary GEMM over all
+  transformers, continuous batching with a paged KV cache, under the loads of points.LOADS, and with all
+  requests of a run at once; TTFT is the first token's timestamp less the request's creation, ITL the time
+  between two tokens' timestamps.
+How: passes by gpu.py, as a CUDA graph and eagerly, so that launches of the host are told from the device;
+  joules of a pass by the board's counter. The engine runs with paged SDPA, at most points.MAX_BATCH_TOKENS
+  tokens in a step, after a short run of the same shape; without CUDA graphs but where a load asks for them.
+  Its attention is over a dense mask, and its vocabulary GEMM over all
   tokens of a prompt, which no other engine does.
 Writes: $OUT/whole_model.jsonl, first a line of versions, then one a point or a request.
-Usage: whole_model.py [--seconds N] [--dry] 8b|1b...
+Usage: whole_model.py [--seconds N] [--kinds prefill,decode,load,graph_load,engine] [--dry] 8b|1b...
 """
 import argparse
 import dataclasses
@@ -31,6 +33,7 @@ def parse():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("models", nargs="+", choices=[*NAMES])
     parser.add_argument("--seconds", type=float, default=150.0, help="wall-clock budget of each model")
+    parser.add_argument("--kinds", default="prefill,decode,load,graph_load,engine", help="what is measured")
     parser.add_argument("--dry", action="store_true", help="list the points and measure none")
     return parser.parse_args()
 
@@ -70,7 +73,7 @@ class Passes:
 
     def time(self, call):
         seconds = self.eager(call)
-        line = self.timer.time(call, most_calls=4)
+        line = self.timer.time(call, most_calls=4, energy_seconds=1.0)
         return {**line, "eager_samples": seconds, "eager_median_s": statistics.median(seconds)}
 
     def prefill(self, p):
@@ -106,9 +109,9 @@ class Passes:
 class Engine:
     """transformers' continuous batching, one manager for all runs; generate_batch where that fails."""
 
-    def __init__(self, model):
+    def __init__(self, model, graphs=False):
         from transformers import GenerationConfig
-        self.model = model
+        self.model, self.graphs = model, graphs
         self.generation = GenerationConfig(max_new_tokens=128, do_sample=False, eos_token_id=-1, pad_token_id=0)
         self.manager, self.description = None, {}
 
@@ -119,7 +122,7 @@ class Engine:
         except ImportError:
             return None
         wanted = {"max_batch_tokens": points.MAX_BATCH_TOKENS, "block_size": 256, "num_blocks": 320,
-                  "allow_block_sharing": False}
+                  "allow_block_sharing": False, "use_cuda_graph": self.graphs}
         known = {f.name for f in dataclasses.fields(ContinuousBatchingConfig)}
         self.description = {k: v for k, v in wanted.items() if k in known}
         return ContinuousBatchingConfig(**self.description)
@@ -151,6 +154,42 @@ class Engine:
             elif result.is_finished():
                 done.append(result)
         return done
+
+    def serve(self, load, inputs, outputs, seconds):
+        """A closed loop of load["concurrency"], or arrivals at seeded exponential gaps; sent and finished."""
+        if self.manager is None:
+            self.start()
+        rate = load.get("requests_per_s")
+        due, at = [], 0.0
+        for _ in inputs:
+            due.append(at)
+            at += random.expovariate(rate) if rate else 0.0
+        width = len(inputs) if rate else load["concurrency"]
+        begin = time.monotonic()
+        sent, done, when_sent = 0, [], {}
+        while len(done) < len(inputs):
+            now = time.monotonic() - begin
+            while sent < len(inputs) and sent - len(done) < width and now >= due[sent]:
+                name = self.manager.add_request(input_ids=inputs[sent], max_new_tokens=outputs[sent],
+                                                record_timestamps=True)
+                when_sent[name] = now
+                sent += 1
+            if not self.manager.is_running():
+                self.manager.start()
+            if now > seconds:
+                raise TimeoutError("the engine's time is up")
+            wait = 0.5 if sent == len(inputs) or not rate else max(1e-3, min(0.5, due[sent] - now))
+            try:
+                result = self.manager.get_result(timeout=wait)
+            except queue.Empty:
+                continue
+            if result is None:
+                continue
+            if result.error is not None:
+                raise RuntimeError("a request failed: " + str(result.error))
+            if result.is_finished():
+                done.append((when_sent.get(result.request_id), result))
+        return done, time.monotonic() - begin
 
     def generate_batch(self, inputs, output_tokens):
         generation = self.generation.__class__(max_new_tokens=output_tokens, do_sample=False, eos_token_id=-1,
@@ -212,9 +251,76 @@ def run_engine(engine, results, sensors, p):
           f"{1e3 * line['itl_median_s']:.2f} ms, {seconds:.1f} s, {entry}", flush=True)
 
 
-def run_model(name, seconds):
-    results = Results("whole_model", seconds)
+def uniform_lengths(count, mean, cv):
+    """Uniform, of this mean and coefficient of variation."""
+    half = round(mean * cv * 3 ** 0.5)
+    return [random.randint(mean - half, mean + half) for _ in range(count)]
+
+
+def run_load(engine, results, sensors, p):
+    """Requests over time. A warm-up of a few requests comes first, of the same lengths."""
+    count = p["requests"]
+    if results.left() < 3:
+        raise TimeoutError("the run's time is up")
+    lengths = uniform_lengths(count, p["input_tokens"], p["input_cv"])
+    outputs = uniform_lengths(count, p["output_tokens"], p["output_cv"])
+    warm = min(count, p.get("concurrency", 4))
+    engine.serve({"concurrency": warm}, [prompts(1, n)[0] for n in lengths[:warm]], [4] * warm, results.left())
+    before = sensors.joules()
+    done, seconds = engine.serve(p, [prompts(1, n)[0] for n in lengths], outputs, results.left())
+    after, state = sensors.joules(), sensors.read()
+    ttfts, itls, rows = [], [], []
+    for sent, r in done:
+        stamps = list(r.timestamps or [])
+        if not stamps:
+            continue
+        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
+        ttfts.append(stamps[0] - r.created_time)
+        itls += gaps
+        rows.append([round(x, 6) for x in (sent or 0.0, ttfts[-1], stamps[-1] - r.created_time)] +
+                    [len(r.prompt_ids), len(r.generated_tokens)])
+    if not ttfts:
+        raise RuntimeError("no timestamps in the results")
+    line = {"ttft_mean_s": statistics.mean(ttfts), "ttft_median_s": statistics.median(ttfts),
+            "itl_mean_s": statistics.mean(itls), "itl_median_s": statistics.median(itls), "seconds": seconds,
+            "itl_p99_s": sorted(itls)[int(0.99 * (len(itls) - 1))], "finished": len(done),
+            "output_tokens_in_all": sum(r[4] for r in rows), **engine.description, **state,
+            "columns": ["sent_s", "ttft_s", "e2e_s", "input_tokens", "output_tokens"], "rows": rows}
+    if before is not None and after is not None:
+        line["joules"] = after - before
+    results.write({"quantity": "load", "parameters": p, **line})
+    print("load", *p.values(), f"TTFT {1e3 * line['ttft_mean_s']:.1f} ms, ITL {1e3 * line['itl_mean_s']:.2f} ms, "
+          f"{seconds:.1f} s", flush=True)
+
+
+def run_requests(model, results, sensors, name, kinds):
+    """Each kind of engine, with its loads; what fails costs this load alone."""
     engine = None
+    try:
+        for kind, quantity, p in points.model_points(name):
+            if kind not in kinds or kind in ("prefill", "decode"):
+                continue
+            graphs = p.get("cuda_graphs", False)
+            if engine is None or engine.graphs != graphs:
+                if engine is not None:
+                    engine.stop()
+                engine = Engine(model, graphs)
+            try:
+                (run_engine if kind == "engine" else run_load)(engine, results, sensors, p)
+            except TimeoutError:
+                raise
+            except Exception as error:
+                results.write({"quantity": "engine_run" if kind == "engine" else quantity, "parameters": p,
+                               "skipped": one_line(error)})
+                print("skipped", kind, *p.values(), one_line(error), flush=True)
+                engine.stop()
+    finally:
+        if engine is not None:
+            engine.stop()
+
+
+def run_model(name, seconds, kinds):
+    results = Results("whole_model", seconds)
     try:
         import torch
         results.header("validation/library/whole_model.py " + name)
@@ -223,31 +329,15 @@ def run_model(name, seconds):
         with torch.inference_mode():
             passes = Passes(torch, model)
             for kind, quantity, p in points.model_points(name):
-                if kind != "engine":
+                if kind in kinds and kind in ("prefill", "decode"):
                     measure(results, quantity, p, lambda: getattr(passes, kind)(p))
                     torch.cuda.empty_cache()
-        engine = Engine(model)  # from here on the model's attention is paged
-        for kind, quantity, p in points.model_points(name):
-            if kind != "engine":
-                continue
-            try:
-                run_engine(engine, results, passes.timer.sensors, p)
-            except TimeoutError:
-                raise
-            except Exception as error:
-                results.write({"quantity": "engine_run", "parameters": p, "skipped": one_line(error)})
-                print("skipped engine", *p.values(), one_line(error), flush=True)
-                torch.cuda.synchronize()
+        # From here on the model's attention is paged.
+        run_requests(model, results, passes.timer.sensors, name, kinds)
     except TimeoutError as error:
         print("stopped:", error, flush=True)
     except Exception as error:
         print("failed:", one_line(error), flush=True)
-    finally:
-        try:
-            if engine is not None:
-                engine.stop()
-        except TimeoutError:
-            pass
 
 
 def main():
@@ -258,11 +348,11 @@ def main():
                 print(*point)
             continue
         if len(options.models) == 1:
-            run_model(NAMES[short], options.seconds)
+            run_model(NAMES[short], options.seconds, options.kinds.split(","))
         else:  # each in a process of its own, so that memory and threads end with it
             pid = os.fork()
             if pid == 0:
-                run_model(NAMES[short], options.seconds)
+                run_model(NAMES[short], options.seconds, options.kinds.split(","))
                 sys.stdout.flush()
                 os._exit(0)
             os.waitpid(pid, 0)

@@ -19,6 +19,8 @@ ELEMENTWISE = {  # tensors read and written in bf16, FLOP of an element of the r
     "silu_mul": {"inputs": 2, "outputs": 1, "flop_per_element": 5},
     "quantise": {"inputs": 1, "outputs": 0.5, "flop_per_element": 3},
 }
+LOAD_KEYS = ("ttft_s", "ttft_p50_s", "itl_s", "itl_p99_s", "e2e_s", "duration_s", "output_tokens_per_s",
+             "joules_per_token")
 ENGINE_NOTE = ("kernels of a serving engine in CUDA graphs, mixed chunks, the host's time of {} alone; transformers "
                "launches eagerly and attends over a dense mask")
 
@@ -47,18 +49,30 @@ def query_of(quantity, p, engine):
         return {"query": "attention_decode", **pick(p, "batch", "context", *heads)}, ""
     if quantity == "attention_prefill_time":
         return {"query": "attention_prefill", **pick(p, "batch", "tokens", "causal", *heads)}, ""
+    if quantity == "gemm_time" and "weight_format" in p:
+        return {"query": "gemm", **pick(p, "m", "n", "k", "format", "weight_format")}, "a serving engine's kernels"
+    if quantity == "gemm_time" and "weight_scales" in p:
+        return {"query": "gemm", **pick(p, "m", "n", "k", "format", "weight_scales")}, "activations are quantised"
     if quantity == "gemm_time":
         note = "the query knows no accumulation" if p["format"] == "fp8" else ""
         return {"query": "gemm", **pick(p, "m", "n", "k", "format")}, note
     if quantity == "moe_time":
         note = "measured without router and permutation"
-        if p["routing"] == "skewed":
-            note += "; popularity 1/r is asked as experts of equal popularity"
-        return {"query": "moe_ffn", "routing": "random",
+        skew = {"routing": "random"} if p["routing"] == "equal" else \
+            {"routing": "power_law", "popularity_exponent": 1}
+        if p["format"] == "fp8":
+            note += "; scales of rows and columns are asked as scales by block"
+        return {"query": "moe_ffn", **skew,
                 **pick(p, "tokens", "hidden", "intermediate", "experts", "top_k", "format")}, note
     if quantity == "step_time":
         return {"query": "step", **pick(p, "model", "batch", "prefill_tokens"),
                 **({"context": p["context"]} if p["batch"] else {})}, ""
+    if quantity == "load":
+        load = pick(p, *(k for k in ("concurrency", "requests_per_s") if k in p))
+        return {"query": "simulate", **pick(p, "model", "requests", "input_tokens", "output_tokens", "input_cv",
+                                            "output_cv", "cuda_graphs"), **load,
+                "chunk_tokens": p["max_batch_tokens"], "engine": engine}, ENGINE_NOTE.format(
+                    "no engine" if engine == "none" else engine)
     if quantity == "request":
         return {"query": "serving", **pick(p, "model", "concurrency", "requests", "input_tokens",
                                            "output_tokens"),
@@ -96,7 +110,7 @@ def main():
         asked += [(q, p) for _, q, p in points.model_points(model)]
     queries = []
     for quantity, p in asked:
-        for engine in ("none", "vllm") if quantity == "request" else ("none",):
+        for engine in ("none", "vllm") if quantity in ("request", "load") else ("none",):
             query, note = query_of(quantity, p, engine)
             queries.append((quantity, p, query, note, len(queries)))
     extra = {i: {**q, "prefill_tokens": p["prefill_tokens"] // p["sequences"]}
@@ -112,6 +126,8 @@ def main():
         if "error" in answer:
             row["error"] = answer["error"]
             print("ask:", quantity, answer["error"], file=sys.stderr)
+        elif quantity == "load":
+            row["answer"] = {k: short(v) for k, v in answer.items() if k in LOAD_KEYS}
         elif quantity == "request":
             row["ttft"], row["itl"] = table_row(answer, "ttft"), table_row(answer, "itl")
         elif i in extra:
@@ -119,6 +135,8 @@ def main():
             note = "attention of one prompt, times the prompts"
         else:
             row.update(table_row(answer))
+            if "power_w" in answer:
+                row["power_w"] = short(answer["power_w"])
         if note:
             row["note"] = note
         print(json.dumps(row))

@@ -85,11 +85,18 @@ def families(quantity, p):
             yield f"attention prefill, {p['library']}, {p['batch']} x {p['tokens']}"
     elif quantity == "gemm_time":
         fast = {True: ", fast accumulation", False: ", exact accumulation"}.get(p.get("fast_accumulation"), "")
+        if "weight_format" in p:
+            yield f"GEMM, {p['weight_format']} weights"
+            yield f"GEMM, {p['weight_format']} weights, {p['m']} rows"
+            return
+        if "weight_scales" in p:
+            fast = ", scales by block"
         yield f"GEMM {p['format']}{fast}"
         yield f"GEMM {p['format']}{fast}, {'up to 128' if p['m'] <= 128 else 'from 1024'} rows"
     elif quantity == "moe_time":
-        yield f"experts, {p['routing']} routing"
-        yield f"experts, {p['model']}, {p['routing']} routing"
+        name = "experts" if p["format"] == "bf16" else f"{p['format']} experts"
+        yield f"{name}, {p['routing']} routing"
+        yield f"{name}, {p['model']}, {p['routing']} routing"
     elif quantity == "elementwise_time":
         yield f"{p['kind']}, {p['cache']}"
     elif quantity == "stream_time":
@@ -101,7 +108,7 @@ def families(quantity, p):
 def score_points(predictions, measured):
     groups, skipped, unmatched = collections.OrderedDict(), [], 0
     for line in measured:
-        if line.get("quantity") in (None, "request", "engine_run"):
+        if line.get("quantity") in (None, "request", "engine_run", "load"):
             continue
         quantity, p = line["quantity"], line["parameters"]
         if "median_s" not in line:
@@ -189,6 +196,23 @@ def score_engine(predictions, measured):
                "as vLLM", "ITL beyond kernels"), rows)
 
 
+def score_loads(predictions, measured):
+    """Times as measured and as simulated for vLLM; the last run of a load counts."""
+    lines = {json.dumps(d["parameters"]): d for d in measured if d.get("quantity") == "load" and "itl_mean_s" in d}
+    rows = []
+    for line in lines.values():
+        p = line["parameters"]
+        said = {s["query"]["engine"]: s["answer"] for s in predictions.of("load", p)}["vllm"]
+        load = f"{p['concurrency']} at a time" if "concurrency" in p else f"{p['requests_per_s']:g} req/s"
+        rows.append([f"{p['model']}, {load}, {p['input_tokens']}/{p['output_tokens']}, "
+                     f"{'CUDA graphs' if p['cuda_graphs'] else 'eager'}"] +
+                    [f"{1e3 * x:.1f}" for x in (line["ttft_mean_s"], said["ttft_s"], line["itl_mean_s"],
+                                                said["itl_s"])] +
+                    [f"{line['joules'] / line['output_tokens_in_all']:.2f}" if "joules" in line else "-"])
+    if rows:
+        table(("load, ms", "TTFT", "as vLLM", "ITL", "as vLLM", "J/token"), rows)
+
+
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__.strip())
@@ -198,6 +222,7 @@ def main():
     pairs(measured)
     score_passes(predictions, measured)
     score_engine(predictions, measured)
+    score_loads(predictions, measured)
 
 
 if __name__ == "__main__":

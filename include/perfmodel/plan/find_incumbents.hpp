@@ -42,6 +42,11 @@ inline bool may_be_incumbent(const plan_request& q, const evaluated_point& x) {
          std::none_of(q.refused.begin(), q.refused.end(), is_of);
 }
 
+/// Adds a point unless it exceeds its own bound.
+inline void add_incumbent(const plan_request& q, const evaluated_point& x, incumbent_list& all) {
+  if (!all.has_better(x.point) && !exceeded_bound(q, x.point)) all.add(x.point);
+}
+
 /// Incumbents of a plan for an open loop, where the cost of a point is known without its
 /// evaluation. Each accelerator and number of GPUs has the point of the deployment with the least
 /// decode time of one sequence, of the first three that fill these GPUs.
@@ -73,6 +78,91 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
     }
   }
   return found;
+}
+
+/// Incumbents of a closed loop, and for each candidate the result of its most replicas.
+struct closed_incumbents {
+  std::vector<sized_result> most_replicas{};
+  incumbent_list found{};
+};
+
+/// Candidate with the merit of its most replicas: cost x ITL, the less the better.
+struct ranked_candidate {
+  std::size_t index = 0;
+  double merit = 0.0;
+};
+
+/// For each accelerator and number of ranks the candidate with the least merit.
+class best_of_ranks {
+ public:
+  explicit best_of_ranks(const std::vector<plan_candidate>& candidates) : candidates_(candidates) {}
+
+  void add(const ranked_candidate& x) {
+    for (ranked_candidate& known : all_) {
+      if (!is_alike(candidates_[known.index], candidates_[x.index])) continue;
+      if (x.merit < known.merit) known = x;
+      return;
+    }
+    all_.push_back(x);
+  }
+  const std::vector<ranked_candidate>& all() const { return all_; }
+
+ private:
+  static bool is_alike(const plan_candidate& a, const plan_candidate& b) {
+    return a.device == b.device && a.layout.ranks() == b.layout.ranks();
+  }
+  const std::vector<plan_candidate>& candidates_;
+  std::vector<ranked_candidate> all_{};
+};
+
+/// Incumbents of a plan for a closed loop. First the most replicas of every candidate are
+/// evaluated, then all replica counts of the best of them: one for each accelerator and number of
+/// ranks.
+/// Test: tests/unit/plan_incumbents.cpp, the plan without incumbents.
+template <class Evaluators, class Executor>
+closed_incumbents find_closed_incumbents(const plan_request& q,
+                                         const std::vector<plan_candidate>& candidates,
+                                         const Evaluators& evaluators, const Executor& executor) {
+  const bool all_priced = has_all_prices(q);
+  closed_incumbents all{std::vector<sized_result>(candidates.size()), incumbent_list(all_priced)};
+  best_of_ranks best(candidates);
+  const auto evaluation_of = [&](std::size_t i, const incumbent_list& known) {
+    const plan_candidate& c = candidates[i];
+    return candidate_evaluation(q, c, evaluators.at(*c.device, c.serving_engine), true, known,
+                                all.most_replicas[i]);
+  };
+  const incumbent_list none;
+  executor(
+      candidates.size(),
+      [&](std::size_t i, bool) -> plan_evaluation {
+        if (candidates[i].kind != candidate_kind::replicas) return {};
+        return evaluation_of(i, none).evaluate_most_replicas();
+      },
+      [&](std::size_t i, const plan_evaluation& e) {
+        if (e.sweeps.empty() || e.sweeps.front().points.empty()) return true;
+        const evaluated_point& x = e.sweeps.front().points.front();
+        const plan_point& p = x.point;
+        if (!p.serving.feasible) return true;
+        all.most_replicas[i] = {p.output_rate, p.serving.itl};
+        best.add({i, cost_of(p, all_priced) * p.serving.itl.value()});
+        if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
+        return true;
+      });
+  const incumbent_list first = all.found;
+  executor(
+      best.all().size(),
+      [&](std::size_t k, bool) {
+        return evaluation_of(best.all()[k].index, first).evaluate_replicas(false);
+      },
+      [&](std::size_t, const plan_evaluation& e) {
+        for (const batch_sweep& sweep : e.sweeps) {
+          for (const evaluated_point& x : sweep.points) {
+            if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
+          }
+        }
+        return true;
+      });
+  return all;
 }
 
 }  // namespace perfmodel::inline v0_3::detail

@@ -13,6 +13,14 @@ inline double cost_of(const plan_point& p, bool all_priced) {
   return p.gpu_time_per_million.value();
 }
 
+/// Cost of a point with this accelerator, number of GPUs and throughput, as cost_of(point).
+inline double cost_of(const accelerator& a, int gpus, const token_rate<>& output_rate,
+                      bool all_priced) {
+  const duration<> time = gpus * million_tokens / output_rate;
+  if (all_priced && a.price.is_stated()) return money<>(time * a.price.quantity()).value();
+  return time.value();
+}
+
 /// Whether every accelerator of a request has a price.
 inline bool has_all_prices(const plan_request& q) {
   const auto has_price = [](const accelerator& a) { return a.price.is_stated(); };
@@ -20,6 +28,13 @@ inline bool has_all_prices(const plan_request& q) {
   return !q.pools || std::all_of(q.pools->prefill_accelerators.begin(),
                                  q.pools->prefill_accelerators.end(), has_price);
 }
+
+/// Throughput and ITL of a deployment at one size of a closed loop. A bound has the largest
+/// throughput and the least ITL of the sizes that it stands for. An infinite throughput: not known.
+struct sized_result {
+  token_rate<> output_rate = token_rate<>::from_value(infinity);
+  duration<> itl{};
+};
 
 /// Point of a plan that meets the targets, found before the search (branch and bound).
 struct incumbent {
@@ -39,16 +54,33 @@ class incumbent_list {
         all_, {cost_of(p, all_priced_), p.serving.itl},
         [](const incumbent& a, const incumbent& b) { return a.cost <= b.cost && a.itl <= b.itl; });
   }
-  /// ITL above which a point is in no row of the result; 0 if there is none.
-  duration<> itl_to_beat(const plan_point& p) const {
-    duration<> least{};
-    if (all_.empty() || p.gpus <= fewest_gpus_) return least;
+  /// Whether adding a point changes nothing.
+  bool has_better(const plan_point& p) const {
     const double cost = cost_of(p, all_priced_);
+    return p.gpus >= fewest_gpus_ && std::any_of(all_.begin(), all_.end(), [&](const incumbent& x) {
+             return x.cost <= cost && x.itl <= p.serving.itl;
+           });
+  }
+  bool empty() const { return all_.empty(); }
+  bool all_priced() const { return all_priced_; }
+
+  /// ITL above which a point of this cost is in no row of the result; 0 if there is none.
+  duration<> itl_to_beat(int gpus, double cost) const {
+    duration<> least{};
+    if (all_.empty() || gpus <= fewest_gpus_) return least;
     for (const incumbent& x : all_) {
       const bool is_lower = least.value() == 0.0 || x.itl < least;
       if (x.cost <= cost && is_lower) least = x.itl;
     }
     return least;
+  }
+  duration<> itl_to_beat(const plan_point& p) const {
+    return itl_to_beat(p.gpus, cost_of(p, all_priced_));
+  }
+  /// Whether a point of at least this cost and ITL is in no row of the result.
+  bool dominate(int gpus, double cost, const duration<>& itl) const {
+    const duration<> to_beat = itl_to_beat(gpus, cost);
+    return to_beat.value() > 0.0 && itl > to_beat;
   }
 
  private:

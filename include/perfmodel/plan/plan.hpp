@@ -257,15 +257,19 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
                         const Executor& executor, Progress& progress) {
   const std::vector<plan_candidate> candidates = enumerate_candidates(q, scope);
   const evaluator_list<Evaluator> evaluators(candidates, make_evaluator);
-  incumbent_list incumbents;
+  closed_incumbents known{std::vector<sized_result>(candidates.size())};
   if constexpr (Evaluator::predicts) {
-    if (!q.load.is_closed()) incumbents = find_incumbents(q, candidates, evaluators);
+    if (!q.load.is_closed()) {
+      known.found = find_incumbents(q, candidates, evaluators);
+    } else if (!q.load.preemption_mode) {
+      known = find_closed_incumbents(q, candidates, evaluators, executor);
+    }
   }
   plan_collector collector(q, progress);
   executor(
       candidates.size(),
       [&](std::size_t i, bool any_met) {
-        return evaluate(q, candidates[i], evaluators, any_met, incumbents);
+        return evaluate(q, candidates[i], evaluators, any_met, known.found, known.most_replicas[i]);
       },
       [&](std::size_t i, const plan_evaluation& e) {
         collector.add(candidates[i], e);

@@ -75,8 +75,8 @@ struct plan_result {
   /// Number of serving estimates: one for each replica count and batch limit of a candidate.
   long evaluated = 0;
   /// Points that were not evaluated to the end: batch limits that more replicas dominate (equal
-  /// cost, less queueing) and, in an open loop, points with a higher ITL than a cheaper
-  /// point. `evaluated` and `feasible` count none of them.
+  /// cost, less queueing), and points with a higher ITL than a cheaper point. `evaluated` and
+  /// `feasible` count none of them.
   long pruned = 0;
   /// Evaluated points that fit in memory, within the limits of queueing.
   long feasible = 0;

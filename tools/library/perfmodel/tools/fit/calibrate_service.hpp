@@ -12,11 +12,13 @@ namespace perfmodel::inline v0_3 {
 /// `variance_removed`: share of each parameter's prior variance that the runs remove. `correlated`:
 /// pairs with an error correlation above 0.9, which the runs do not separate. Residuals are
 /// ln(measured / predicted), none for a run without a measurement or predicted latencies. A run
-/// without predicted latencies before the fit is not fitted.
+/// without predicted latencies before the fit is not fitted. `prior_scale`: factor on the standard
+/// deviation of each parameter's prior, 1 in a service like those that the prior is of.
 struct service_calibration {
   using residuals = std::vector<std::optional<double>>;
   service_posterior posterior{};
   service_numbers variance_removed{};
+  service_numbers prior_scale{};
   std::vector<std::pair<service_parameter, service_parameter>> correlated{};
   residuals token_before{}, token_after{}, first_token_before{}, first_token_after{};
   std::vector<feasibility> feasible_before{}, feasible_after{};
@@ -44,6 +46,53 @@ inline double interval_sigma(const service_search& s, const service_search::matr
   }
   const double sigma = std::sqrt(s.noise[kind] * s.noise[kind] + sum / runs);
   return prior.noise_runs ? sigma * student_factor(s.noise_freedom(kind)) : sigma;
+}
+
+/// Descends, and estimates the noise in turn with the parameters where the prior has one of it.
+inline void descend_with_noise(service_search& search, const service_residual_sigma& prior) {
+  search.descend();
+  for (int round = 0; prior.noise_runs && round < 4; ++round) {
+    search.estimate_noise();
+    search.descend();
+  }
+}
+
+/// Whether a service's noise, after the fit, is beyond that of services which the prior is of.
+inline bool is_foreign(const service_search& search, const service_residual_sigma& prior) {
+  return prior.noise_runs && (search.noise[0] > 3.0 * prior.token_noise ||
+                              search.noise[1] > 3.0 * prior.first_token_noise);
+}
+
+/// How much wider the prior of a parameter may be in which a service is of another kind: factors
+/// of 4, tens of milliseconds of CPU time per step.
+constexpr double foreign_scale(std::size_t parameter) {
+  return is_factor(static_cast<service_parameter>(parameter)) ? 16.0 : 64.0;
+}
+
+/// The set of parameters, as a prior that is wider in these, with the largest evidence; the search
+/// by it, and the scale of each parameter. A wider prior needs 3 times the evidence.
+inline void widen_prior(std::span<const service_run> runs, const calibrated& calibration,
+                        service_residual_sigma& prior, service_search& search,
+                        service_numbers& scale) {
+  const service_search narrow = search;
+  const service_residual_sigma shipped = prior;
+  double best = narrow.log_evidence() + std::log(3.0);
+  for (unsigned set = 1; set < 1u << service_parameters; ++set) {
+    service_residual_sigma wide = shipped;
+    for (std::size_t j = 0; j < service_parameters; ++j) {
+      if (set >> j & 1u) wide.of[j] *= foreign_scale(j);
+    }
+    service_search other(runs, calibration, wide);
+    other.start_at(narrow);
+    descend_with_noise(other, wide);
+    if (other.log_evidence() < best) continue;
+    best = other.log_evidence();
+    search = other;
+    prior = wide;
+    for (std::size_t j = 0; j < service_parameters; ++j) {
+      scale[j] = set >> j & 1u ? foreign_scale(j) : 1.0;
+    }
+  }
 }
 
 /// Refuses invalid runs, with their number.
@@ -84,11 +133,13 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// sigma_j: prior standard deviation, with which services differ from the shipped profile. rho:
 /// Huber's loss, linear beyond 2 standard deviations. With `noise_runs` the noise is estimated too,
 /// in turn with the parameters, four times (expectation/conditional maximisation; Meng and Rubin
-/// 1993), and intervals are Student's. Standard errors are those of the normal posterior, (J^T W J
-/// + sigma^-2)^-1, never larger than the prior's. A parameter that no run depends on, or with sigma
-/// 0, stays as shipped.
+/// 1993), and intervals are Student's. Noise three times the prior's is a sign of another kind
+/// of engine. Then the prior is 16 times as wide in factors and 64 times in times for the set of
+/// parameters with the largest evidence, by Laplace's method. Standard errors are those of the
+/// normal posterior, (J^T W J + sigma^-2)^-1, never larger than the prior's. A parameter stays as
+/// shipped if no run depends on it or its sigma is 0.
 /// *Sources:* Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
-/// Huber 1964, as fit_log_ratios.
+/// Huber 1964, as fit_log_ratios; MacKay, "Bayesian Interpolation", 1992.
 /// *Leaves out:* percentiles; correlations between the errors of runs; runs that the shipped
 /// profile predicts to be overloaded or not to fit.
 /// *Errors:* no runs, none with predicted latencies, or one without a time (unidentifiable); runs
@@ -106,10 +157,11 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
   out.feasible_before = search.feasible;
   out.token_before = search.residuals(0);
   out.first_token_before = search.residuals(1);
-  search.descend();
-  for (int round = 0; prior.noise_runs && round < 4; ++round) {
-    search.estimate_noise();
-    search.descend();
+  detail::descend_with_noise(search, prior);
+  service_residual_sigma own_prior = prior;
+  out.prior_scale.fill(1.0);
+  if (detail::is_foreign(search, prior)) {
+    detail::widen_prior(runs, calibration, own_prior, search, out.prior_scale);
   }
   out.feasible_after = search.feasible;
   out.token_after = search.residuals(0);
@@ -121,7 +173,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
     const int row = static_cast<int>(i);
     own.shift[i] = search.x[row];
     own.standard_error[i] = std::sqrt(covariance(row, row));
-    const double variance = prior.of[i] * prior.of[i];
+    const double variance = own_prior.of[i] * own_prior.of[i];
     out.variance_removed[i] =
         variance > 0.0 ? (std::max)(1.0 - covariance(row, row) / variance, 0.0) : 0.0;
     for (std::size_t j = 0; j < service_parameters; ++j) {

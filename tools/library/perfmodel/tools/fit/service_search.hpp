@@ -90,6 +90,8 @@ class service_search {
     differentiate();
   }
 
+  /// Moves to the parameters of another search, with the noise of the prior.
+  void start_at(const service_search& other) { move_to(vector(other.x)); }
   /// Estimates the noise of ITL and TTFT: the mean variance of the prior, with a weight of
   /// `noise_runs`, and of each run, its squared residual plus the variance of its prediction.
   void estimate_noise() {
@@ -127,6 +129,24 @@ class service_search {
       c.col(j).setZero();
     }
     return c;
+  }
+  /// Logarithm of the evidence for the prior by Laplace's method, less a constant: the likelihood
+  /// at the minimum, the share of the prior's volume that the posterior has, and the prior of the
+  /// noise.
+  double log_evidence() const {
+    double sum = -cost;
+    for (std::size_t i = 0; i < predicted.size(); ++i) {
+      if (is_measured(i)) sum -= std::log(noise_of(i));
+    }
+    for (std::size_t kind = 0; kind < 2; ++kind) {
+      const double before = kind == 0 ? prior_.token_noise : prior_.first_token_noise;
+      const double ratio = before / noise[kind];
+      sum -= *prior_.noise_runs * (0.5 * ratio * ratio + std::log(noise[kind]));
+    }
+    for (int j = 0; j < n; ++j) {
+      if (sigma(j) > 0.0) sum -= std::log(sigma(j));
+    }
+    return sum - 0.5 * precision().ldlt().vectorD().array().log().sum();
   }
   /// ln(measured / predicted) of ITL (0) or TTFT (1); none for a run without a measurement or
   /// predicted latencies.
