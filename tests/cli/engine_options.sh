@@ -200,6 +200,31 @@ awk -v a="$(value time_s "${long[@]}" --images 1 --image_tokens 1601)" -v b="$(v
 adapted=(plan --model qwen_3_30b_a3b --gpu h100 --isl 1000 --osl 200 --users 8 --lora-rank 64 --lora-adapters 8 --gpus 1)
 [[ $("$napkin" "${adapted[@]}" --engine vllm,sglang) != *'TP1, vllm'* ]] || fail "a plan of two engines leaves out the experts' adapters"
 [[ $("$napkin" "${adapted[@]}" --engine sglang) == *sglang* ]] || fail "a plan under SGLang"
+# TensorRT-LLM runs on NVIDIA GPUs alone.
+refuses 'TensorRT-LLM does not run on mi300x (AMD GPU)' step --model llama_3_8b --gpu mi300x --batch 1 --context 4096 --engine trtllm
+refuses 'TensorRT-LLM does not run on mi300x (AMD GPU)' plan --model llama_3_8b --gpu h100,mi300x --isl 1000 --osl 200 --rate 5 --engine vllm,trtllm
+"$1" step --model llama_3_8b --gpu mi300x --batch 1 --context 4096 --engine sglang >/dev/null || fail 'SGLang on MI300X'
+# Options of SGLang and of clients that have a key, and options that have none.
+[[ $(value utilization kv_capacity --model llama_3_8b --gpu h100_sxm --context 4096 --engine sglang --mem-fraction-static 0.8) == 0.8 ]] ||
+  fail 'mem_fraction_static is not the utilization'
+[[ $(value time_s "${decode[@]}") == "$(value time_s "${decode[@]/--batch/--batch-size}")" ]] || fail 'batch_size is not the batch'
+for option in '--disable-overlap-schedule:that overlap with the GPU' '--speculative-config x:give draft_length with acceptance' \
+  '--enable-chunked-prefill false:chunk_tokens is the token budget' '--free-gpu-memory-fraction 0.9:a share of the GPU' \
+  '--enable-expert-parallel:give expert_parallel' '--block-size 16:those of the engine' '--cpu-offload-gb 10:with a unit: 10GiB'; do
+  # shellcheck disable=SC2086
+  refuses "${option#*:}" serving --model llama_3_8b --gpu h100 --isl 100 --osl 10 --users 1 ${option%:*}
+done
+# Lengths beyond the model's limit of 8192, which engines refuse; one output token has no ITL.
+for asked in 'serving --isl 9000 --osl 10 --users 1' 'step --batch 1 --context 9000' 'kv_capacity --context 9000' \
+  'simulate --isl 9000 --osl 10 --users 1 --requests 2'; do
+  # shellcheck disable=SC2086
+  json=$("$1" $asked --model llama_3_8b --gpu h100 --engine vllm --json) || fail "$asked"
+  near "the limit of $asked" "$(number "$json" context_limit)" 8192 0
+done
+json=$("$1" serving --isl 8000 --osl 10 --users 1 --model llama_3_8b --gpu h100 --engine vllm --json)
+[[ $json != *context_limit* ]] || fail 'lengths within the limit are named'
+text=$("$1" serving --isl 1000 --osl 1 --users 4 --model llama_3_8b --gpu h100 --engine vllm | head -n 2)
+[[ $text == 'Predicted: mean TTFT '* && $text != *ITL* ]] || fail "an ITL of one output token: $text"
 # A number alone from 1.0 on is a release of the engine that is stated.
 for of in 'trtllm 1.0' 'trtllm 1.2.0rc1' 'sglang 1.0' 'vllm 1.0'; do
   "$napkin" kv_capacity --model llama-3.1-8b --gpu h100 --engine "${of% *}" --engine-version "${of#* }" >/dev/null ||

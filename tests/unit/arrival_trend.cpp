@@ -1,5 +1,8 @@
 // Whether a simulated open loop falls behind: a queue with one server, by its exact recursion.
+#include <algorithm>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
+#include <cstdint>
 #include <napkin/arrival_trend.hpp>
 #include <random>
 

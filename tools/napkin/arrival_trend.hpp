@@ -52,8 +52,8 @@ inline std::vector<double> counts_between(const std::vector<double>& times, doub
 
 /// Mean of differences in succession, and its standard error with their correlation: requests of
 /// equal length end in waves, and a batch with many is followed by one with few.
-/// Source: Newey and West, Econometrica 55 (1987), with lags up to n / 5 and at least `floor` of the
-/// variance of independent values.
+/// Source: Newey and West, Econometrica 55 (1987), with lags up to n / 5, and at least `floor` of
+/// the variance of independent values.
 struct trend_mean {
   double mean = 0.0, error = 0.0;
 

@@ -3,6 +3,7 @@
 #include <cctype>
 
 #include "bench_report.hpp"
+#include "io/amount.hpp"
 #include "io/text.hpp"
 
 namespace napkin {

@@ -391,10 +391,26 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
   out.facts["formats"]["kv"] = {{"format", storage_text(f.kv)}, {"why", f.kv_why}};
 }
 
+/// Says that the longest request exceeds the context that the model states.
+template <perfmodel::Scalar T>
+void note_context(outcome<T>& out, const inputs<T>& in) {
+  const auto most = find_model(in.text("model")).model.max_context;
+  const auto tokens = [&in](const char* name) {
+    return in.asked().find(name) != nullptr && in.has(name) ? in.plain(name) : 0.0;
+  };
+  const double longest = tokens("input_tokens") + tokens("output_tokens") + tokens("context");
+  if (!most || !(longest > *most)) return;
+  const auto text = [](double x) { return perfmodel::detail::number_text(x); };
+  out.notes.push_back({"context", cat(text(longest), " tokens, and the model's limit is ",
+                                      text(*most), "; engines refuse longer requests")});
+  out.facts["context_limit"] = *most;
+}
+
 /// Adds the formats of a deployment and the reasons for them.
 template <perfmodel::Scalar T>
 void note_formats(outcome<T>& out, const inputs<T>& in) {
   if (!in.wants_texts()) return;
+  note_context(out, in);
   shared_texts* const shared = in.all().texts();
   if (shared != nullptr && shared->formats) {
     if (shared->network) out.facts["network_bytes_per_s"] = *shared->network;

@@ -39,7 +39,48 @@ constexpr std::string_view no_graph_memory =
     "state "
     "runtime_bytes";
 
+constexpr std::string_view no_overlap_switch =
+    "the profiles are of schedulers that overlap with the GPU; step_cpu_s states the CPU time that "
+    "a step without overlap adds";
+constexpr std::string_view no_draft_options =
+    "give draft_length with acceptance, and drafter or draft_model; or mtp";
+constexpr std::string_view no_chunk_switch =
+    "chunk_tokens is the token budget of a step; scheduler prefill_first runs prompts on their own";
+constexpr std::string_view no_free_share =
+    "it is a share of the memory that weights and activations leave; utilization is a share of the "
+    "GPU's memory";
+constexpr std::string_view no_expert_switch =
+    "give expert_parallel, the number of ranks that share the experts";
+constexpr std::string_view no_block_size = "blocks and pages are those of the engine";
+constexpr std::string_view no_swap_space =
+    "host_memory_bytes is the host memory for KV cache of prefixes; preemption swap moves "
+    "sequences";
+constexpr std::string_view no_offload_in_gib = "give cpu_offload_bytes, with a unit: 10GiB";
+
 constexpr option_without_key options_without_key[] = {
+    {"disable_overlap_schedule", no_overlap_switch},
+    {"disable_overlap_scheduler", no_overlap_switch},
+    {"async_scheduling", no_overlap_switch},
+    {"no_async_scheduling", no_overlap_switch},
+    {"speculative_config", no_draft_options},
+    {"speculative_algorithm", no_draft_options},
+    {"speculative_num_steps", no_draft_options},
+    {"speculative_num_draft_tokens", no_draft_options},
+    {"speculative_eagle_topk", no_draft_options},
+    {"speculative_draft_model_path", no_draft_options},
+    {"enable_chunked_prefill", no_chunk_switch},
+    {"no_enable_chunked_prefill", no_chunk_switch},
+    {"enable_mixed_chunk", no_chunk_switch},
+    {"kv_cache_free_gpu_mem_fraction", no_free_share},
+    {"kv_cache_free_gpu_memory_fraction", no_free_share},
+    {"free_gpu_memory_fraction", no_free_share},
+    {"enable_expert_parallel", no_expert_switch},
+    {"enable_ep_moe", no_expert_switch},
+    {"block_size", no_block_size},
+    {"page_size", no_block_size},
+    {"tokens_per_block", no_block_size},
+    {"swap_space", no_swap_space},
+    {"cpu_offload_gb", no_offload_in_gib},
     {"max_cudagraph_capture_size", no_graph_memory},
     {"cuda_graph_tokens", no_graph_memory},
     {"context_parallel", no_context_parallel},

@@ -169,6 +169,8 @@ inline constexpr key_alias engine_aliases[] = {{"tensor_parallel_size", "tensor_
                                                {"kv_cache_dtype", "kv_format"},
                                                {"max_running_requests", "max_sequences"},
                                                {"max_batch_size", "max_sequences"},
+                                               {"mem_fraction_static", "utilization"},
+                                               {"batch_size", "batch"},
                                                {"chunked_prefill_size", "chunk_tokens"},
                                                {"max_num_tokens", "chunk_tokens"},
                                                {"num_speculative_tokens", "draft_length"},
@@ -181,6 +183,8 @@ inline constexpr key_alias engine_aliases[] = {{"tensor_parallel_size", "tensor_
                                                {"num_prompts", "requests"},
                                                {"random_input_len", "input_tokens"},
                                                {"random_output_len", "output_tokens"},
+                                               {"random_input", "input_tokens"},
+                                               {"random_output", "output_tokens"},
                                                {"model_path", "model"},
                                                {"total_gpus", "gpus"},
                                                {"system", "accelerator"}};

@@ -429,14 +429,18 @@ std::string gpus_sentence(const query& asked, const json& request) {
 }
 
 /// "Predicted: mean TTFT 171 ms (80 %: 116 to 252 ms), mean ITL 17.9 ms (...), 1647 tok/s; limited
-/// by memory." of a feasible time; "" of other results.
-std::string time_sentence(const outcome<>& answer) {
+/// by memory." of a feasible time; "" of other results. One output token has no ITL.
+std::string time_sentence(const outcome<>& answer, const json& request) {
   if (!answer.is_time || (answer.has_feasibility && !answer.feasible)) return "";
+  const auto outputs = request.find("output_tokens");
+  const bool has_itl =
+      outputs == request.end() || !outputs->is_number() || outputs->get<double>() > 1.0;
   std::string s;
   const auto add = [&s](const std::string& text) { s += cat(s.empty() ? "" : ", ", text); };
   for (const auto& r : answer.results) {
     const std::string_view key = r.key;
     const bool first_token = key == "ttft_s";
+    if (key == "itl_s" && !has_itl) continue;
     if (key == "time_s" || key == "itl_s" || first_token) {
       const char* name = first_token ? "mean TTFT " : key == "itl_s" ? "mean ITL " : "";
       std::string text = cat(name, pm::to_string(r.value, in_seconds));
@@ -452,9 +456,8 @@ std::string time_sentence(const outcome<>& answer) {
     }
   }
   if (s.empty()) return "";
-  return wrapped(cat(answer.calibrated ? "Predicted: " : "Bound: ", s, "; limited by ",
-                     limit_text(answer), "."),
-                 0);
+  const std::string limit = has_itl ? cat("; limited by ", limit_text(answer)) : "";
+  return wrapped(cat(answer.calibrated ? "Predicted: " : "Bound: ", s, limit, "."), 0);
 }
 
 /// Lines of text, the long ones wrapped to the columns of a terminal.
@@ -473,10 +476,10 @@ std::string outcome_text(const query& asked, const outcome<>& answer, const json
   const std::string last = not_read.empty() ? "" : styled(text_style::dim, wrapped(not_read, 2));
   if (!answer.page.empty()) return answer.page + last;
   const std::string infeasible = conclusion_text(answer);
-  const std::string conclusion = !infeasible.empty() ? infeasible
-                                 : answer.conclusion.empty()
-                                     ? time_sentence(answer) + gpus_sentence(asked, request)
-                                     : answer.conclusion;
+  const std::string conclusion =
+      !infeasible.empty()         ? infeasible
+      : answer.conclusion.empty() ? time_sentence(answer, request) + gpus_sentence(asked, request)
+                                  : answer.conclusion;
   const std::string asked_for = wrapped_lines(headline(asked, request));
   return with_styled_sentence(infeasible.empty() ? text_style::bold : text_style::red,
                               wrapped_lines(conclusion)) +

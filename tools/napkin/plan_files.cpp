@@ -83,13 +83,12 @@ double memory_share_of(const pm::deployment& d, pm::engine e) {
   return std::clamp((b.utilization * capacity - reserved) / (capacity - reserved) + 1e-9, 0.0, 1.0);
 }
 
-/// Tokens of the longest request or prompt: three standard deviations above the mean, at most the
-/// model's context.
-double longest_tokens(const pm::plan_request& q, bool with_output) {
+/// Tokens of the longest request: prompt and output three standard deviations above their means, at
+/// most the model's context.
+double longest_request(const pm::plan_request& q) {
   const pm::service_load& l = q.load;
-  double tokens = l.input_tokens * (1.0 + 3.0 * l.input_cv);
-  if (with_output) tokens += l.output_tokens * (1.0 + 3.0 * l.output_cv);
-  tokens = std::ceil(tokens);
+  const double tokens = std::ceil(l.input_tokens * (1.0 + 3.0 * l.input_cv) +
+                                  l.output_tokens * (1.0 + 3.0 * l.output_cv));
   const auto most = q.model.max_context;
   return most ? std::min(tokens, *most) : tokens;
 }
@@ -113,8 +112,8 @@ server_settings settings_of(const planned& plan, const pm::plan_point& p, pm::en
     s.step_tokens = q.limits.tokens;
   }
   s.memory_share = memory_share_of(d, e);
-  s.prompt = longest_tokens(q, false);
-  s.context = longest_tokens(q, true);
+  s.prompt = longest_prompt(q.load.input_tokens, q.load.input_cv);
+  s.context = longest_request(q);
   s.kv = p.precision.kv.format;
   s.quantise = weights_of(p, e, found).quantise;
   s.cuda_graphs = q.cuda_graphs;

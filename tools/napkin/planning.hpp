@@ -134,6 +134,8 @@ struct planned {
   std::optional<plan_queue_limits> headroom_limits{};  ///< in addition to the targets
   std::vector<plan_alternative> alternatives{};
   std::optional<plan_simulation> simulated{};
+  /// Simulation of the deployment with fewest GPUs, where it has fewer than the cheapest.
+  std::optional<plan_simulation> fewest_simulated{};
   std::optional<plan_headroom>
       headroom{};  ///< none with pools, or where 1024 times the load is served
   std::vector<accelerator_best> best_of_each{};  ///< in the order of the request
@@ -174,9 +176,11 @@ using plan_again = std::function<perfmodel::plan_result(const perfmodel::plan_re
 void set_result(planned& p, const plan_again& again);
 /// The clients or the arrivals of a load, times a factor.
 perfmodel::service_load load_times(perfmodel::service_load l, double factor);
-/// Simulates the cheapest deployment. Where a target is missed, the deployment is refused and
-/// `plan_anew` sets the result again, until a simulation meets the targets.
+/// Simulates the cheapest deployment, and that with fewest GPUs. Where a target is missed, the
+/// deployment is refused and `plan_anew` sets the result again, until simulations meet the targets.
 void confirm_by_simulation(planned& p, const std::function<void()>& plan_anew);
+/// Whether two points of one request are the same deployment.
+bool is_same(const perfmodel::plan_point& a, const perfmodel::plan_point& b);
 void add_alternatives(planned& p, const plan_again& again);
 /// Moves the deployment nearest to the targets into row 1, where none meets them.
 void lead_with_nearest(planned& p);
@@ -243,8 +247,8 @@ std::string headroom_text(const planned& p);
 std::string tails_text(const planned& p);
 /// The simulated latencies of the cheapest deployment, and how many cheaper ones were refused.
 std::string simulated_text(const planned& p);
-/// The key "simulated" of a plan with a simulation.
-json simulated_json(const planned& p);
+/// A simulation as a value of a plan in JSON.
+json simulated_json(const plan_simulation& s);
 /// Whether a deployment meets the targets, simulated too where the plan simulates.
 bool meets_targets(const planned& p);
 std::string prices_text(const planned& p, bool with_sources);

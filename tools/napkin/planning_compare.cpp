@@ -14,17 +14,16 @@ namespace {
 
 namespace pm = perfmodel;
 
-/// Whether two points of one request are the same deployment.
-bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
-  return pm::detail::refuses(pm::refusal_of(a, {}), b);
-}
-
 /// Needed over available; rejections without numbers sort last.
 double shortfall_of(const pm::plan_rejection& r) {
   return r.available > 0.0 ? r.needed / r.available : std::numeric_limits<double>::infinity();
 }
 
 }  // namespace
+
+bool is_same(const pm::plan_point& a, const pm::plan_point& b) {
+  return pm::detail::refuses(pm::refusal_of(a, {}), b);
+}
 
 std::string nearest_reason(const pm::plan_request& q, const pm::plan_result& r) {
   const auto nearest = std::min_element(

@@ -320,8 +320,7 @@ std::string headroom_text(const planned& p) {
       0);
 }
 
-json simulated_json(const planned& p) {
-  const plan_simulation& s = *p.simulated;
+json simulated_json(const plan_simulation& s) {
   json out = {{"requests", s.description}, {"refused", s.refused}};
   if (!s.reason.empty()) {
     out["reason"] = s.reason;

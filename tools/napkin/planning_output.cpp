@@ -574,7 +574,7 @@ json plan_json(const planned& p, const json& object) {
       frontier.back()["prefill"]["profile"] = profile_json(prompts->second);
   }
   if (p.result.best) out["best"] = frontier[*p.result.best];
-  if (p.simulated) out["simulated"] = simulated_json(p);
+  if (p.simulated) out["simulated"] = simulated_json(*p.simulated);
   out["frontier"] = std::move(frontier);
   if (p.result.nearest_point) {
     out["nearest"] = point_json(p.request, *p.result.nearest_point, nullptr, nullptr);

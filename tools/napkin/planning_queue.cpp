@@ -44,6 +44,16 @@ std::string own_formats(const pm::plan_request& q) {
   return listed(names, [](const std::string& name) { return name; });
 }
 
+/// " (simulated: ITL 20 ms, TTFT 310 ms)"; empty without a simulation.
+std::string fewest_simulated_text(const planned& p) {
+  if (!p.fewest_simulated) return "";
+  const plan_simulation& s = *p.fewest_simulated;
+  if (!s.reason.empty()) return " (not simulated)";
+  if (!s.missed.feasible) return " (simulated, it misses a target)";
+  return cat(" (simulated: ", s.itl.value() > 0.0 ? cat("ITL ", pm::to_string(s.itl), ", ") : "",
+             "TTFT ", pm::to_string(s.ttft), ")");
+}
+
 /// The limits tried, and whether fewer GPUs than the cheapest plan's would suffice.
 std::string searched_text(const planned& p) {
   const int last = p.search->limits.back();
@@ -64,7 +74,8 @@ std::string searched_text(const planned& p) {
     return cat(s, cheaper_disaggregated(p) != nullptr ? "Without disaggregation, fewer" : "Fewer",
                " than ", best.gpus, " GPUs miss a target or a limit.");
   }
-  return cat(s, "Fewest GPUs: ", deployment_text(*fewest), ", ", merits_text(*fewest), ".");
+  return cat(s, "Fewest GPUs: ", deployment_text(*fewest), ", ", merits_text(*fewest),
+             fewest_simulated_text(p), ".");
 }
 
 /// The formats within the targets where the checkpoint's own are not.
@@ -164,6 +175,7 @@ json search_json(const planned& p) {
       p.request.queued_limit < 1.0 ? json(p.request.queued_limit) : json(nullptr);
   search["longest_wait_s"] = number_json("longest_wait_s", p.request.max_queueing_time.value());
   search["fewest_gpus"] = p.result.fewest_gpus ? json(p.result.fewest_gpus->gpus) : json(nullptr);
+  if (p.fewest_simulated) search["fewest_simulated"] = simulated_json(*p.fewest_simulated);
   out["gpu_search"] = std::move(search);
   return out;
 }

@@ -1,4 +1,5 @@
-// Simulation of the first row of a plan. A row that misses a target is refused.
+// Simulation of the cheapest row of a plan, and of that with fewest GPUs. A row that misses a
+// target is refused.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -107,20 +108,36 @@ plan_simulation simulation_of_point(const planned& p, const pm::plan_point& poin
 
 void confirm_by_simulation(planned& p, const std::function<void()>& plan_anew) {
   double tokens = 0.0;
-  for (;;) {
-    p.simulated.reset();
-    if (!p.result.best) return;
-    const pm::plan_point& best = p.result.frontier[*p.result.best];
-    plan_simulation s = simulation_of_point(p, best);
+  std::optional<pm::plan_point> confirmed;
+  // The point's simulation; nothing where it is refused, and the plan is another.
+  const auto confirmed_by = [&](const pm::plan_point& point) -> std::optional<plan_simulation> {
+    plan_simulation s = simulation_of_point(p, point);
     tokens += s.output_tokens;
-    s.refused = p.request.refused.size();
-    if (s.missed.feasible || s.refused >= most_refused || tokens > most_tokens) {
-      p.simulated = std::move(s);
-      return;
-    }
-    p.request.refused.push_back(pm::refusal_of(best, s.missed));
+    const bool is_last = p.request.refused.size() >= most_refused || tokens > most_tokens;
+    if (s.missed.feasible || is_last) return s;
+    p.request.refused.push_back(pm::refusal_of(point, s.missed));
     plan_anew();
+    return {};
+  };
+  p.simulated.reset();
+  p.fewest_simulated.reset();
+  while (p.result.best) {
+    const pm::plan_point best = p.result.frontier[*p.result.best];
+    if (!confirmed || !is_same(*confirmed, best)) {
+      p.simulated = confirmed_by(best);
+      if (!p.simulated) continue;
+      confirmed = best;
+    }
+    p.simulated->refused = p.request.refused.size();
+    const std::optional<pm::plan_point> fewest = p.result.fewest_gpus;
+    const bool is_other = p.search && fewest && fewest->gpus < best.gpus;
+    if (!p.simulated->missed.feasible || !is_other) return;
+    p.fewest_simulated = confirmed_by(*fewest);
+    if (!p.fewest_simulated) continue;
+    p.fewest_simulated->refused = p.request.refused.size();
+    return;
   }
+  p.simulated.reset();
 }
 
 }  // namespace napkin

@@ -94,7 +94,6 @@ struct kv_capacity {
       }
       d = all_of_it(d);
     }
-
     const auto per_token = kv_growth_per_token(d.model, formats.kv);
     const auto short_token = kv_bytes_per_token(d.model, formats.kv);
     const T tokens = context(in, d.model);
@@ -121,6 +120,7 @@ struct kv_capacity {
     out.set(c.feasible);
     if constexpr (std::same_as<T, double>) out.conclusion = conclusion_of(d, c.sequences, tokens);
     if (!in.has("weight_bytes")) note_weights(out, in, formats.weights);
+    note_context(out, in);
     note_cache_format(out, formats);
     if (in.has("draft_length") && !in.has("draft_model") && stateless) {
       out.notes.push_back({"left out", "draft_length: n-grams need no memory in this model"});

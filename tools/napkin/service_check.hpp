@@ -29,7 +29,7 @@ struct service_check {
   std::vector<checked_figure> figures{};
   std::vector<std::string> left_out{};  ///< given keys that the simulation does not have
   std::string reason{};                 ///< why there is no simulation; else ""
-  arrival_trend trend{};                ///< of an open loop
+  arrival_trend trend{};                ///< trend of an open loop
 };
 
 /// Variation of lengths in a simulation without a stated one. Requests of equal length would end in

@@ -74,7 +74,7 @@ struct simulation {
   std::vector<simulated_figure> figures{};
   int seeds = 1;
   simulated_service service{};
-  arrival_trend trend{};  ///< of an open loop with a rate
+  arrival_trend trend{};  ///< trend of an open loop with a rate
   simulated_load load{};
   perfmodel::simulation_result first{};
   std::vector<perfmodel::request_record> requests{};  ///< in the order of the workload, where kept
