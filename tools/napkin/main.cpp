@@ -29,7 +29,7 @@
 #include "require.hpp"
 #include "sensitivity.hpp"
 #include "service_check.hpp"
-#include "service_runs.hpp"
+#include "service_run_keys.hpp"
 #include "simulation.hpp"
 #include "summary.hpp"
 #include "sweep.hpp"

@@ -7,6 +7,7 @@
 #include "io/table_file.hpp"
 #include "query.hpp"
 #include "service_keys.hpp"
+#include "service_run_keys.hpp"
 
 namespace napkin {
 

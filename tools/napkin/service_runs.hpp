@@ -8,12 +8,8 @@
 
 #include "io/json.hpp"
 #include "io/text.hpp"
-#include "key.hpp"
 
 namespace napkin {
-
-/// Keys of `serving` that a run may have: as a column, or for all runs on the command line.
-std::vector<key> run_keys();
 
 /// Python writes infinite and undefined numbers as words that JSON does not have: Infinity becomes
 /// "inf", NaN null.

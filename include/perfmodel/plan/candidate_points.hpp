@@ -78,9 +78,9 @@ inline void set_cost(plan_point& p, const accelerator& decode, const accelerator
   }
 }
 
-/// Evaluation of the points of one candidate. `any_met` states that an earlier candidate has met the
-/// targets; sweeps then end where smaller batch limits cannot meet them. Points of an open loop that
-/// an incumbent dominates are not evaluated to the end.
+/// Evaluation of the points of one candidate. `any_met` states that an earlier candidate has met
+/// the targets; sweeps then end where smaller batch limits cannot meet them. Points of an open loop
+/// that an incumbent dominates are not evaluated to the end.
 template <class Evaluator>
 class candidate_points {
  public:
@@ -152,8 +152,8 @@ class candidate_points {
       std::erase_if(counts, [&](int n) { return n > q_.load.concurrency(); });
     return counts;
   }
-  /// Evaluates the i-th replica count with its batch limits. serve(load, point) sets the estimate of
-  /// one replica under its share of the load.
+  /// Evaluates the i-th replica count with its batch limits. serve(load, point) sets the estimate
+  /// of one replica under its share of the load.
   template <class Serve>
   void sweep_count(const deployment& d, const std::vector<int>& counts, std::size_t i,
                    std::optional<std::size_t> speculation, double capacity, const Serve& serve) {
@@ -181,7 +181,7 @@ class candidate_points {
     if (c_.chunk_tokens) share.chunk_tokens = c_.chunk_tokens;
     return share;
   }
-  /// Largest batch limit of a replica whose KV cache has space for `capacity` sequences.
+  /// Largest batch limit of a replica with a KV cache for `capacity` sequences.
   double largest_limit(const deployment& d, const service_load& share, double capacity) const {
     const double wanted = share.is_closed() ? share.concurrency() : capacity;
     const bool preempts =
@@ -198,8 +198,8 @@ class candidate_points {
       all.push_back(x);
     return all;
   }
-  /// Adds a point to the last sweep, unless serve(load, point) returns false. Returns whether to try
-  /// a smaller batch limit.
+  /// Adds a point to the last sweep, unless serve(load, point) returns false. Returns whether to
+  /// try a smaller batch limit.
   template <class Serve>
   bool serve_point(const plan_point& replicas, const service_load& share, const Serve& serve) {
     std::vector<evaluated_point>& points = out_.sweeps.back().points;

@@ -14,6 +14,7 @@ template <Scalar T>
 class recorded_program {
  public:
   static constexpr std::size_t most_numbers = 320;
+  static constexpr std::size_t most_instructions = 512;
   static constexpr std::size_t block = 32;  ///< points that are evaluated side by side
   using numbers = std::array<double, most_numbers>;
   using column = std::array<double, block>;
@@ -31,7 +32,8 @@ class recorded_program {
              at, at);
     }
     for (const recorded<T>& x : results) results_.push_back(place_of(x.terms()));
-    usable_ = !r.is_pinned() && next_ < static_cast<int>(most_numbers);
+    usable_ = !r.is_pinned() && next_ < static_cast<int>(most_numbers) &&
+              code_.size() < most_instructions;
     if (usable_) put_in_runs();
     r_ = nullptr;
   }
@@ -42,35 +44,57 @@ class recorded_program {
   /// Evaluates for the inputs at the front of x; false where a guard fails.
   bool run(numbers& x) const {
     double* const all = x.data();
-    double* to = all + one_ + 1;
-    const instruction* i = code_.data();
+    double* const to = all + one_ + 1;
+    const operands& o = operands_.front();
+    std::size_t k = 0;
     double holds = 1.0;
     all[one_] = 1.0;
-    while (i->op < code::end) {
-      const code op = i->op;
-      switch (op) {
-        case code::scale: run_of(op, i, to, [=](auto& n) { return n.factor[0] * all[n.a]; }); break;
+    for (const run_of_code& r : runs_) {
+      const auto each = [&k, end = r.end](const auto& evaluate_one) {
+        std::size_t i = k;
+        do evaluate_one(i);
+        while (++i != end);
+        k = end;
+      };
+      using size = std::size_t;
+      switch (r.op) {
+        case code::scale: each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]]; }); break;
         case code::sum_of_two:
-          run_of(op, i, to,
-                 [=](auto& n) { return n.factor[0] * all[n.a] + n.factor[1] * all[n.b]; });
+          each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]]; });
           break;
         case code::sum:
-          run_of(op, i, to, [=](auto& n) {
-            return n.factor[0] * all[n.a] + n.factor[1] * all[n.b] + n.factor[2] * all[n.c];
+          each([=, &o](size i) {
+            to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]] + o.h[i] * all[o.c[i]];
           });
           break;
-        case code::multiply: run_of(op, i, to, [=](auto& n) { return all[n.a] * all[n.b]; }); break;
-        case code::divide: run_of(op, i, to, [=](auto& n) { return all[n.a] / all[n.b]; }); break;
+        case code::multiply: each([=, &o](size i) { to[i] = all[o.a[i]] * all[o.b[i]]; }); break;
+        case code::divide: each([=, &o](size i) { to[i] = all[o.a[i]] / all[o.b[i]]; }); break;
         case code::maximum:
-          run_of(op, i, to, [=](auto& n) { return perfmodel::scalar_max(all[n.a], all[n.b]); });
+          each([=, &o](size i) { to[i] = perfmodel::scalar_max(all[o.a[i]], all[o.b[i]]); });
           break;
         case code::minimum:
-          run_of(op, i, to, [=](auto& n) { return perfmodel::scalar_min(all[n.a], all[n.b]); });
+          each([=, &o](size i) { to[i] = perfmodel::scalar_min(all[o.a[i]], all[o.b[i]]); });
+          break;
+        case code::ceil:
+          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], 1.0, holds); });
+          break;
+        case code::floor:
+          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], -1.0, holds); });
+          break;
+        case code::above:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] > 0.0 ? holds : -1.0; });
+          break;
+        case code::not_above:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] <= 0.0 ? holds : -1.0; });
+          break;
+        case code::below:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] < 0.0 ? holds : -1.0; });
+          break;
+        case code::least:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] >= 0.0 ? holds : -1.0; });
           break;
         default:
-          evaluate(*i, *to, all[i->a], all[i->b], holds);
-          to += op < code::above ? 1 : 0;
-          ++i;
+          each([&, this](size i) { evaluate(code_[i], to[i], all[o.a[i]], all[o.b[i]], holds); });
       }
     }
     return holds >= 0.0;
@@ -80,7 +104,6 @@ class recorded_program {
     x[one_].fill(1.0);
     holds.fill(1.0);
     for (const instruction& i : code_) {
-      if (i.op == code::end) break;
       const auto each = [&](const auto& f) {
         each_of(x[i.to].data(), x[i.a].data(), x[i.b].data(), x[i.c].data(), f);
       };
@@ -131,20 +154,23 @@ class recorded_program {
     above,
     not_above,
     least,
-    below,
-    end  ///< end of the program
+    below
   };
   struct instruction {
     code op;
     std::uint32_t to, a, b, c;
     std::array<double, 3> factor;
   };
-  /// Evaluates an instruction and those of the same operation behind it.
-  template <class F>
-  static void run_of(code op, const instruction*& i, double*& to, const F& f) {
-    do *to++ = f(*i);
-    while ((++i)->op == op);
-  }
+  /// Columns of the operands and factors of all instructions.
+  struct operands {
+    std::array<std::uint32_t, most_instructions> a{}, b{}, c{};
+    std::array<double, most_instructions> f{}, g{}, h{};
+  };
+  /// Instructions of one operation, up to the one numbered `end`.
+  struct run_of_code {
+    code op;
+    std::size_t end;
+  };
   // The result of an operation is no operand of it, so that compilers vectorise these loops.
   template <class F>
   static void each_of(double* __restrict to, const double* __restrict a, const double* __restrict b,
@@ -302,9 +328,23 @@ class recorded_program {
       }
       rest.swap(left);
     }
-    ordered.push_back({code::end, 0, 0, 0, 0, {}});
     code_ = std::move(ordered);
+    operands_.resize(1);
+    for (std::size_t i = 0; i < code_.size(); ++i) add_to_runs(i);
     for (int& i : results_) i = static_cast<int>(places[at(i)]);
+  }
+
+  void add_to_runs(std::size_t k) {
+    const instruction& i = code_[k];
+    if (runs_.empty() || runs_.back().op != i.op) runs_.push_back({i.op, k});
+    ++runs_.back().end;
+    operands& o = operands_.front();
+    o.a[k] = i.a;
+    o.b[k] = i.b;
+    o.c[k] = i.c;
+    o.f[k] = i.factor[0];
+    o.g[k] = i.factor[1];
+    o.h[k] = i.factor[2];
   }
 
   int both(int i, code op, int left) {
@@ -314,6 +354,8 @@ class recorded_program {
 
   const recording<T>* r_;
   std::vector<instruction> code_{};
+  std::vector<run_of_code> runs_{};   ///< operations of code_
+  std::vector<operands> operands_{};  ///< columns of code_; empty if it is not usable
   std::vector<int> results_{}, atoms_{}, monomials_{};
   std::vector<std::pair<typename recording<T>::polynomial, int>> sums_{};
   int next_ = 0;

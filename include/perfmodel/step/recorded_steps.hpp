@@ -88,21 +88,19 @@ class recorded_steps {
   }
 
  private:
-  struct sizes {  ///< powers of two of the inputs
-    std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
-    friend bool operator==(const sizes&, const sizes&) = default;
-  };
-  struct any_size {
-    static constexpr std::uint64_t batch = 0, prefill = 0, past = 0, sequences = 0;
-    friend bool operator==(const any_size&, const any_size&) = default;
-  };
-  /// What a record is for, in addition to bounds of its inputs.
+  /// What a record is for, in addition to bounds of its inputs. `powers` has those of two of the
+  /// batch, the prompt, its past and the prompts, in 16 bits each, where Law::by_size.
   struct kind {
     double tokens_per_sequence = 1.0;
-    bool steady = false, decodes = false, prefills = false, past = false, several = false;
-    std::conditional_t<Law::by_size, sizes, any_size> size{};
+    std::uint64_t powers = 0;
+    unsigned flags = 0;
     friend bool operator==(const kind&, const kind&) = default;
+
+    bool has(unsigned flag) const { return (flags & flag) != 0; }
+    std::uint64_t power(int of) const { return (powers >> (16 * of)) & 0xffff; }
   };
+  static constexpr unsigned steady_bit = 1, decodes_bit = 2, prefills_bit = 4, past_bit = 8,
+                            several_bit = 16;
   struct record {
     kind of{};
     program law;
@@ -114,12 +112,14 @@ class recorded_steps {
     return x > 0.0 ? (std::bit_cast<std::uint64_t>(x) - 1) >> 52 : 0;
   }
   static kind kind_of(const basic_iteration<T>& i) {
-    kind k{i.tokens_per_sequence, i.steady,
-           i.batch > 0.0,         i.prefill_tokens > 0.0,
-           i.prefill_past > 0.0,  i.prefill_sequences != 1.0};
+    const auto flag = [](bool is, unsigned of) { return is ? of : 0U; };
+    kind k{i.tokens_per_sequence, 0,
+           flag(i.steady, steady_bit) | flag(i.batch > 0.0, decodes_bit) |
+               flag(i.prefill_tokens > 0.0, prefills_bit) | flag(i.prefill_past > 0.0, past_bit) |
+               flag(i.prefill_sequences != 1.0, several_bit)};
     if constexpr (Law::by_size) {
-      k.size = {power_below(i.batch), power_below(i.prefill_tokens), power_below(i.prefill_past),
-                power_below(i.prefill_sequences)};
+      k.powers = power_below(i.batch) | power_below(i.prefill_tokens) << 16 |
+                 power_below(i.prefill_past) << 32 | power_below(i.prefill_sequences) << 48;
     }
     return k;
   }
@@ -151,11 +151,11 @@ class recorded_steps {
       return varies ? made : recorded<T>(x);
     };
     basic_iteration<recorded<T>> t;
-    t.batch = input(i.batch, k.size.batch, k.decodes);
+    t.batch = input(i.batch, k.power(0), k.has(decodes_bit));
     t.context = input(i.context, 0, true);
-    t.prefill_tokens = input(i.prefill_tokens, k.size.prefill, k.prefills);
-    t.prefill_past = input(i.prefill_past, k.size.past, k.past);
-    t.prefill_sequences = input(i.prefill_sequences, k.size.sequences, k.several);
+    t.prefill_tokens = input(i.prefill_tokens, k.power(1), k.has(prefills_bit));
+    t.prefill_past = input(i.prefill_past, k.power(2), k.has(past_bit));
+    t.prefill_sequences = input(i.prefill_sequences, k.power(3), k.has(several_bit));
     t.tokens_per_sequence = i.tokens_per_sequence;
     t.steady = i.steady;
     const program law(r, law_(t));
