@@ -118,6 +118,12 @@ bool nearly_full(const service& s, const pm::serving_estimate& answer, const pm:
          0.9 * passes_of(s, c).prefills_per_step;
 }
 
+/// Whether a prefill step is quicker with two sequences that decode than with one: another kernel.
+bool quicker_beside_two(const service& s, const service& t, const pm::calibrated& c) {
+  const pm::prefill_steps p = passes_of(s, c), q = passes_of(t, c);
+  return p.prefill_iteration.batch < 2.0 && q.prefill_time < p.prefill_time;
+}
+
 /// An open loop that prefills first. Near its largest rate an interval between two decode steps is
 /// that of a service with all batch slots taken, which grows with their number.
 bool fills_prefill_first(const service& s) {
@@ -330,7 +336,7 @@ TEST_CASE("a calibrated open loop: more requests never take less time", "[calibr
     itl.rises(0.998 * a.itl.value(), b.itl.value(), where,
               [&] { return shared || has_short_output(s) || steps_between(s, more, c); });
     ttft.rises(0.999 * a.ttft.value(), b.ttft.value(), where,
-               [&] { return shared || has_short_output(s); });
+               [&] { return shared || has_short_output(s) || quicker_beside_two(s, more, c); });
     e2e.rises(0.9999 * a.e2e.value(), b.e2e.value(), where,
               [&] { return shared || has_short_output(s); });
     gaps.rises(0.99 * a.itl_distribution.quantile(0.99).value(),

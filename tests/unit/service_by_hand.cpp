@@ -76,14 +76,17 @@ TEST_CASE("service by hand: a run with prefills in clusters or waiting for their
   // Ends spread by 0.1 x 101 tokens, after k answers sqrt(k) times as much; four waves: 1 /
   // sqrt(2).
   const double ending = 19 * std::sqrt(0.5) / (2 * std::sqrt(std::acos(-1.0)) * 0.1 * 101);
-  for (const double decodes : {1.0, 2.0}) {
+  for (const double decodes : {1.0, 4.0}) {
     const auto x =
         pm::closed_service(of_run(scheduling::mixed_chunks, 0.1), passes(4, decodes), run);
-    // Schweitzer: R = S (1 + 19 R / (R + 100)), of which prompts of a cv of 1/2 wait 5/8.
-    const double excess = 20 * decodes - 100;
-    const double round = (excess + std::sqrt(excess * excess + 400 * decodes)) / 2;
-    CHECK(near(round, decodes * (1 + 19 * round / (round + 100)), 0.05));
-    const double queue = 0.625 * (round - decodes) / decodes * 25;
+    // Schweitzer: R = S (1 + 19 R / (R + Z)), of which prompts of a cv of 1/2 wait 5/8. A request is
+    // away for 100 intervals, the two steps before it joins one, and its CPU time in full steps.
+    const double away = 102 + 7 * decodes / 25;
+    const double excess = 20 * decodes - away;
+    const double round = (excess + std::sqrt(excess * excess + 4 * away * decodes)) / 2;
+    CHECK(near(round, decodes * (1 + 19 * round / (round + away)), 0.05));
+    // With those ahead of it a prompt takes 25 ms of their full steps, not 40.
+    const double queue = 0.625 * (round - decodes) / decodes * 25 - (40 - 25);
     const double behind = ending / 2 * (25 + 20);
     CHECK((decodes > 1) == (queue > behind));
     const double delay = std::fmax(queue, behind);
@@ -109,6 +112,24 @@ TEST_CASE("service by hand: a run with prefills in clusters or waiting for their
         std::fmin(delay / meets, std::fmax(most - delay / meets, 0.0) / (std::log(100.0) - 1));
     check_part(x.ttft, 2, 0.8 * meets, from + delay / meets - tail, 0, tail + 20);
   }
+}
+
+TEST_CASE("service by hand: a full engine takes no longer than its work") {
+  // Two requests that nothing keeps away, of one token and 25 ms each: 2 x 30 ms where prompts stall
+  // decoding for 30, and a step of 10 ms for each of those that they wait for and are in.
+  pm::service_terms t = terms(scheduling::mixed_chunks, 1, 0.0);
+  t.request_cpu_time = {};
+  t.max_running = 2;
+  const auto x = pm::closed_service(t, passes(1, 1), pm::closed_loop{2});
+  CHECK(in_ms(x.ttft.mean()) <= 2 * 30 + 2 * 10 + 1e-9);
+  // One alone has only its prefill, even if a prompt of a full step takes longer.
+  pm::prefill_steps p = passes(4, 1);
+  p.saturated_prefill_time = 2.0 * p.prefill_time;
+  t.max_running = 1;
+  CHECK(near(in_ms(pm::closed_service(t, p, pm::closed_loop{1}).ttft.mean()), 40, 1e-9));
+  // Outputs of one token decode nothing: one sequence at least is in a step.
+  t.max_running = 20;
+  CHECK(near(pm::closed_service(t, passes(4, 1), pm::closed_loop{20}).batch, 1.0, 1e-9));
 }
 
 TEST_CASE("service by hand: outputs of one length end in one step, in a full iteration at most") {

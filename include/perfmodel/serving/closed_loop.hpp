@@ -110,10 +110,9 @@ constexpr basic_latency_distribution<T> closed_loop_ttft(
 template <Scalar T>
 constexpr T steps_per_request(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
                               const T& scheduling_steps) {
-  const T prefill = s.scheduler == scheduling::mixed_chunks
-                        ? pipelined_chunk_steps(p.chunks, p.pipeline_stages)
-                        : T(0.0);
-  return scalar_max(T(scheduling_steps + prefill + scalar_max(T(s.output_tokens - 1.0), T(0.0))),
+  if (s.scheduler != scheduling::mixed_chunks) return T(scheduling_steps + s.intervals());
+  return scalar_max(T(scheduling_steps + pipelined_chunk_steps(p.chunks, p.pipeline_stages) +
+                      scalar_max(T(s.output_tokens - 1.0), T(0.0))),
                     T(1.0));
 }
 
@@ -131,13 +130,14 @@ constexpr T steps_before_prefill(const basic_service_terms<T>& s, const basic_pr
 
 /// Inter-token latency of a closed loop, from that of all steps. `prompts` came with the request's
 /// own. Unless steps are mixed, decoding waits for all of these: the first interval of an output
-/// contains those that run after its own prefill, and no others.
+/// contains those that run after its own prefill, and no others. Leaves out: chunks in a pipeline.
 template <Scalar T>
 constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_terms<T>& s,
                                                         const basic_prefill_steps<T>& p,
                                                         const basic_latency_distribution<T>& itl,
                                                         const T& prompts) {
-  if (s.scheduler == scheduling::mixed_chunks || p.pipeline_stages > 1.0 || !(upper(prompts) > 1.0))
+  const bool chunks_in_stages = p.pipeline_stages > 1.0 && upper(p.chunks) > 1.0;
+  if (s.scheduler == scheduling::mixed_chunks || chunks_in_stages || !(upper(prompts) > 1.0))
     return itl;
   const duration<T> own = p.prefill_time + coscheduled_prefill_delay(p, T(prompts - 1.0));
   const duration<T> rest =
@@ -179,24 +179,54 @@ constexpr T coscheduled_prefills(const basic_service_terms<T>& s, const basic_pr
   return named("coscheduled prefills", prefills);
 }
 
-/// Mean queueing of a prompt behind other prefills, in a closed loop with `batch` requests in
-/// service. Mixed chunks: Schweitzer's approximation in units of steps, since decoding continues at
-/// one token per step. The service time is the number of full steps of a prompt, the think time the
-/// number of intervals of an output. Prefill first: the prompts that arrive for the same step.
-/// Static batches: all prompts of the batch, and the wait for its longest output.
+/// Mean queueing of a prompt for the token budget of mixed chunks, by Schweitzer's approximation in
+/// steps, since decoding continues at one token per step. The service time is the number F of full
+/// steps of a prompt, the think time the number Z of other steps and the CPU time. With W / F
+/// prompts ahead of it, it is the last in their full steps. At most what the work of all B takes,
+/// since the engine does not idle: (W + c + Z) D + B max(S, S'), less the request's `own` time. D
+/// is a decode step, S the saturated prefill time, S' the decode stall, c the number of chunks.
+template <Scalar T>
+constexpr duration<T> budget_queueing(const basic_service_terms<T>& s,
+                                      const basic_prefill_steps<T>& p, const T& batch,
+                                      const T& scheduling_steps, const T& coscheduled,
+                                      const duration<T>& own) {
+  const duration<T>& full = p.saturated_prefill_time;
+  const T away = scheduling_steps + scalar_max(T(s.output_tokens - 1.0), T(0.0));
+  const T elsewhere = away + s.request_cpu_time / full * p.decode_steps_per_prefill;
+  const T steps = schweitzer_wait(batch, p.decode_steps_per_prefill, elsewhere, s.input_cv);
+  const duration<T> in_full_steps =
+      steps / p.decode_steps_per_prefill * full - max(p.prefill_time - full, duration<T>{});
+  const T prompts = s.prefills_per_request ? T(*s.prefills_per_request * batch) : batch;
+  const T all = steps + away + pipelined_chunk_steps(p.chunks, p.pipeline_stages);
+  const duration<T> work = all * p.decode_time + prompts * max(full, p.decode_stall);
+  return min(max(coscheduled_prefill_delay(p, coscheduled), in_full_steps), work - own);
+}
+
+/// Mean queueing of a prompt behind other prefills, in a closed loop with `batch` requests. A
+/// request takes `rest` without it. Mixed chunks: for the token budget. Prefill first: the prompts
+/// that arrive for the same step. Static batches: all prompts of the batch, and the wait for its
+/// longest output. While a request is in service the engine prefills as many prompts as are in
+/// service, so it takes B S at least, unless its own prompt takes less than S.
 template <Scalar T>
 constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>& s,
                                                    const basic_prefill_steps<T>& p, const T& batch,
-                                                   const T& coscheduled,
-                                                   const duration<T>& decoding) {
+                                                   const T& scheduling_steps, const T& coscheduled,
+                                                   const duration<T>& decoding,
+                                                   const duration<T>& rest) {
+  const T others = scalar_max(T(batch - 1.0), T(0.0));
+  duration<T> behind;
   if (s.scheduler == scheduling::static_batches) {
-    return coscheduled_prefill_delay(p, scalar_max(T(batch - 1.0), T(0.0))) +
-           longest_output_excess(batch, s.output_cv) * decoding;
+    behind =
+        coscheduled_prefill_delay(p, others) + longest_output_excess(batch, s.output_cv) * decoding;
+  } else if (s.scheduler == scheduling::mixed_chunks) {
+    behind = budget_queueing(s, p, batch, scheduling_steps, coscheduled,
+                             duration<T>(rest - s.request_cpu_time));
+  } else {
+    behind = coscheduled_prefill_delay(p, coscheduled);
   }
-  const duration<T> delay = coscheduled_prefill_delay(p, coscheduled);
-  if (s.scheduler != scheduling::mixed_chunks) return delay;
-  const T steps = schweitzer_wait(batch, p.decode_steps_per_prefill, s.intervals(), s.input_cv);
-  return max(delay, steps / p.decode_steps_per_prefill * p.saturated_prefill_time);
+  const duration<T> all =
+      others * p.saturated_prefill_time + min(p.saturated_prefill_time, p.prefill_time);
+  return named("prefill queueing", max(max(behind, all - rest), duration<T>{}));
 }
 
 /// Throughput of a closed loop: B / R in steady state, with B requests in service and R the time in
@@ -263,10 +293,8 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
 
   const duration<T> unqueued = s.request_cpu_time + scheduling + p.prefill_time;
   const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
-  // While a request is in service the engine prefills as many prompts as are in service.
-  const duration<T> queueing = named(
-      "prefill queueing", max(detail::closed_loop_prefill_queueing(s, p, b, coscheduled, decoding),
-                              duration<T>(b * p.saturated_prefill_time - rest)));
+  const duration<T> queueing = detail::closed_loop_prefill_queueing(
+      s, p, b, T(waits - s.stream_steps), coscheduled, decoding, rest);
   const duration<T> in_service = named("time in service", rest + queueing);
   state.throughput = detail::closed_loop_throughput(s, loop, b, in_service, decoding);
   const duration<T> admission =
@@ -275,8 +303,9 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   state.ttft_terms = {s.request_cpu_time, scheduling, waits, coscheduled, queueing, admission};
   state.batch = b;
   if (s.scheduler == scheduling::mixed_chunks) {
-    state.batch = named("sequences decoding",
-                        scalar_max(T(b * (decoding / in_service)), scalar_min(b, T(1.0))));
+    const T intervals = scalar_max(T(s.output_tokens - 1.0), T(0.0));
+    state.batch = named("sequences decoding", scalar_max(T(b * (intervals * mean_itl / in_service)),
+                                                         scalar_min(b, T(1.0))));
   }
   const duration<T> all_others = others * p.saturated_prefill_time;
   // Those that queue wait at most half as long as the prefills of all others take, on average.

@@ -61,6 +61,15 @@ struct prefill_first_interval {
     return (prefill_steps / stalled * shared + waiting / any * p.marginal_prefill_time) /
            (1.0 - marginal);
   }
+
+  /// Mean residual time of the step in progress, at the probability `busy` of one that decodes. A
+  /// prefill step waits for none of the prompts that it takes alone.
+  constexpr duration<T> residual_time(const basic_prefill_steps<T>& p, const T& busy) const {
+    const T steps = scalar_max(prefill_steps, T(1e-12));
+    const duration<T> step = (mean - p.decode_time) / steps;
+    return 0.5 * (busy * p.decode_time * (p.decode_time / mean) +
+                  (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / mean));
+  }
 };
 
 /// Mean number m of prefills that start between two engine steps at arrival rate lambda:
@@ -261,22 +270,22 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   const T busy = detail::any_of(state.batch);  // probability that the engine has a step in flight
   const bool batching = s.scheduler == scheduling::prefill_first && p.pipeline_stages == 1.0;
   duration<T> residual = detail::residual_step_time(s, p, state, itl);
+  duration<T> mean_step = itl;  // of a random step: its own prefill follows none of those before it
   if (batching) {
     const detail::prefill_first_interval<T> interval(s, p, rate);
-    const T steps = scalar_max(interval.prefill_steps, T(1e-12));
-    const duration<T> step = (interval.mean - p.decode_time) / steps;
-    residual = 0.5 * (busy * p.decode_time * (p.decode_time / interval.mean) +
-                      (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / interval.mean));
+    residual = interval.residual_time(p, busy);
+    mean_step = min(itl, interval.mean);
   }
   // Arrivals during one step join the same next step.
   const T coscheduled = mixed || batching ? scalar_min(T(rate * residual / request * 2.0),
                                                        T(p.prefills_per_step - 1.0))
                                           : T(0.0);
   // Steps of other requests delay it only where there are any; its stream interval always does.
-  const T steps =
-      busy * scalar_max(T(s.scheduling_steps - s.stream_steps - 1.0), T(0.0)) + s.stream_steps;
+  const T before = busy * scalar_max(T(s.scheduling_steps - s.stream_steps - 1.0), T(0.0));
+  const T steps = before + s.stream_steps;
+  const duration<T> scheduling = before * mean_step + s.stream_steps * itl;
   const duration<T> unqueued =
-      named("TTFT without prefill queueing", s.request_cpu_time + steps * itl + p.prefill_time +
+      named("TTFT without prefill queueing", s.request_cpu_time + scheduling + p.prefill_time +
                                                  burst + coscheduled * p.marginal_prefill_time);
   const duration<T> in_service = unqueued + residual + queueing + s.intervals_after_ttft() * itl;
   const detail::admission_queue<T> admission =
@@ -284,7 +293,7 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   const T queued = named("share that queues for admission", admission.share);
   state.wait = queueing + burst + queued * admission.wait;
   state.ttft_terms = {s.request_cpu_time,
-                      steps * itl + residual,
+                      scheduling + residual,
                       steps,
                       coscheduled,
                       queueing + burst + coscheduled * p.marginal_prefill_time,

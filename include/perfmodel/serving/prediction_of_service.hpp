@@ -47,18 +47,23 @@ struct loop_solution {
   feasibility feasible{};
 };
 
-/// Time t of the engine step that decodes n sequences. Batch 1 and batch 2 use different kernels,
+/// Time t of an engine step in which n sequences decode. Batch 1 and batch 2 use different kernels,
 /// so for a mean batch 1 < n < 2 the time is interpolated: (2 - n) t(1) + (n - 1) t(2).
 template <Scalar T, class EstimateStep>
-constexpr duration<T> decode_step_time(EstimateStep& estimate_step,
-                                       const basic_iteration<T>& decode) {
-  const T& n = decode.batch;
-  if (!(lower(n) < 2.0)) return step_time_of(estimate_step, decode);
+constexpr duration<T> interpolated_step_time(EstimateStep& estimate_step,
+                                             const basic_iteration<T>& step) {
+  const T& n = step.batch;
+  if (!(lower(n) < 2.0) || !(upper(n) > 0.0)) return step_time_of(estimate_step, step);
   const T one = scalar_max(T(2.0 - n), T(0.0));
-  const T context = decode.context;
-  const duration<T> two =
-      step_time_of(estimate_step, basic_iteration<T>{scalar_max(n, T(2.0)), context});
-  return one * step_time_of(estimate_step, basic_iteration<T>{T(1.0), context}) + (1.0 - one) * two;
+  basic_iteration<T> of_one = step, of_two = step;
+  of_one.batch = T(1.0);
+  of_two.batch = scalar_max(n, T(2.0));
+  // Within the token budget, the second sequence takes the place of prompt tokens.
+  const T& tokens = step.prefill_tokens;
+  of_two.prefill_tokens =
+      scalar_max(T(tokens - (of_two.batch - n)), scalar_min(tokens, step.prefill_sequences));
+  return one * step_time_of(estimate_step, of_one) +
+         (1.0 - one) * step_time_of(estimate_step, of_two);
 }
 
 /// Decode batch of data-parallel groups of which each takes part with as many sequences as the
@@ -79,12 +84,12 @@ template <Scalar T, class EstimateStep>
 constexpr basic_prefill_steps<T> undisturbed_steps(const service_inputs<T, EstimateStep>& in,
                                                    const T& batch, const char* evaluation) {
   const auto with_prefill = [&](const basic_iteration<T>& i) {
-    return in.terms.prefill_slowdown * step_time_of(in.estimate_step, i);
+    return in.terms.prefill_slowdown * interpolated_step_time(in.estimate_step, i);
   };
   const basic_iteration<T> decode{batch_of_groups(in.deployment, in.load, batch),
                                   mean_context(in.load)};
   const duration<T> decode_time =
-      named("decode step", evaluation, decode_step_time(in.estimate_step, decode));
+      named("decode step", evaluation, interpolated_step_time(in.estimate_step, decode));
   return prefill_steps_of(in.deployment, in.load, in.terms.scheduler, batch, decode_time,
                           with_prefill, evaluation);
 }

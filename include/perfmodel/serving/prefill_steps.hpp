@@ -139,7 +139,9 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
 
   basic_prefill_steps<T> p;
   p.decode_time = decode_time;
-  p.chunks = ceil(uncached / chunk);
+  // A share of a sequence that decodes is no further chunk.
+  constexpr double whole = 1.0 - 1e-6;
+  p.chunks = ceil(T(whole * (uncached / chunk)));
   p.steps_per_prefill = uncached / chunk;
   p.pipeline_stages = d.layout.pipeline;
   p.prefills_per_step =
