@@ -143,6 +143,9 @@ TEST_CASE("service by hand: outputs of one length end in one step, in a full ite
   CHECK(near(beside(scheduling::prefill_first, 4, run), 19.0));
   CHECK(near(beside(scheduling::prefill_first, 4, {30}), 19 / 102.0,
              1e-8));  // its prefill is no step
+  // Those that complete together wait for each other's prompts, half of them on average.
+  const auto waves = pm::closed_service(of_run(scheduling::mixed_chunks, 0.0), passes(40, 1), run);
+  CHECK(near(in_ms(waves.ttft_terms.prefill_queueing), 19 / 2.0 * (25 + 20), 1e-9));
   // The whole run at once is one wave.
   const auto once =
       pm::closed_service(of_run(scheduling::prefill_first, 0.1), passes(4, 1), {20, 10});

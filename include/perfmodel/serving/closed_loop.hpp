@@ -206,13 +206,14 @@ constexpr duration<T> budget_queueing(const basic_service_terms<T>& s,
 /// request takes `rest` without it. Mixed chunks: for the token budget. Prefill first: the prompts
 /// that arrive for the same step. Static batches: all prompts of the batch, and the wait for its
 /// longest output. While a request is in service the engine prefills as many prompts as are in
-/// service, so it takes B S at least, unless its own prompt takes less than S.
+/// service, so it takes B S at least, unless its own prompt takes less than S. Requests of a run,
+/// which is not `steady`, complete together: their intervals have less than the mean of prefills.
 template <Scalar T>
 constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>& s,
                                                    const basic_prefill_steps<T>& p, const T& batch,
                                                    const T& scheduling_steps, const T& coscheduled,
                                                    const duration<T>& decoding,
-                                                   const duration<T>& rest) {
+                                                   const duration<T>& rest, bool steady) {
   const T others = scalar_max(T(batch - 1.0), T(0.0));
   duration<T> behind;
   if (s.scheduler == scheduling::static_batches) {
@@ -220,7 +221,7 @@ constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>&
         coscheduled_prefill_delay(p, others) + longest_output_excess(batch, s.output_cv) * decoding;
   } else if (s.scheduler == scheduling::mixed_chunks) {
     behind = budget_queueing(s, p, batch, scheduling_steps, coscheduled,
-                             duration<T>(rest - s.request_cpu_time));
+                             steady ? duration<T>(rest - s.request_cpu_time) : duration<T>{});
   } else {
     behind = coscheduled_prefill_delay(p, coscheduled);
   }
@@ -294,7 +295,7 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const duration<T> unqueued = s.request_cpu_time + scheduling + p.prefill_time;
   const duration<T> rest = unqueued + s.intervals_after_ttft() * mean_itl;
   const duration<T> queueing = detail::closed_loop_prefill_queueing(
-      s, p, b, T(waits - s.stream_steps), coscheduled, decoding, rest);
+      s, p, b, T(waits - s.stream_steps), coscheduled, decoding, rest, !loop.requests);
   const duration<T> in_service = named("time in service", rest + queueing);
   state.throughput = detail::closed_loop_throughput(s, loop, b, in_service, decoding);
   const duration<T> admission =
