@@ -148,6 +148,11 @@ one='"query":"serving","model":"qwen3_32b","accelerator":"l40s","tensor_parallel
 answer=$(timeout 60 "$napkin" batch <<<"{$one}") || fail 'percentiles without end'
 near 'a wait of all others' "$(number "$answer" ttft_p99_s)" "$(number "$answer" ttft_s)" 1e-6
 
+# Parts of an ITL: three of a pipeline, own prefills, drafts. More than were kept, they ended in no percentile.
+one='"query":"serving","model":"gpt_oss_120b","accelerator":"rtx_pro_6000","engine":"vllm","input_tokens":147,"output_tokens":8,"concurrency":227,"tensor_parallel":2,"pipeline_parallel":4,"scheduler":"prefill_first","draft_length":1,"acceptance":0.2,"method":"closed_form"'
+answer=$(timeout 60 "$napkin" batch <<<"{$one}") || fail 'five parts of an ITL'
+[[ $(number "$answer" itl_s) ]] || fail "five parts of an ITL: $answer"
+
 # Pools: prompts of different lengths spread the TTFT, as in a simulation.
 pools='"query":"serving","model":"llama_3_8b","accelerator":"h100_sxm","engine":"vllm","input_tokens":8000,"output_tokens":50,"requests_per_s":0.05,"input_cv":0.5,"prefill_tensor_parallel":1,"decode_tensor_parallel":1'
 form=$("$napkin" batch <<<"{$pools,\"method\":\"closed_form\"}")

@@ -165,7 +165,8 @@ struct basic_latency_part {
 template <Scalar T = double>
 class basic_latency_distribution {
  public:
-  static constexpr std::size_t capacity = 4;
+  /// Most parts: three of a pipeline, and one each of own prefills, preemptions and drafts.
+  static constexpr std::size_t capacity = 6;
 
   constexpr void add(const basic_latency_part<T>& p) { parts_[count_++] = p; }
 
