@@ -70,7 +70,7 @@ pm::service_residual_sigma next(const std::vector<own_service>& services,
   own_noises token, first;
   for (const own_service& s : services) {
     const pm::deployment& d = s.runs.front().deployment;
-    const auto found = pm::calibrate_service(s.runs, pm::calibrated_for(d), from);
+    const auto found = pm::calibrate_service(s.runs, pm::calibrated_for(d), from, false);
     const pm::service_posterior& p = found.posterior;
     for (std::size_t j = 0; j < pm::service_parameters; ++j)
       squares[j] += square(p.shift[j], from.of[j], 4.0) + p.covariance[j][j];

@@ -66,7 +66,7 @@ inline own_score score_after(const own_service& s, std::size_t seen, unsigned se
   const std::span<const pm::service_run> all(runs);
   own_score out;
   if (seen > 0) {
-    const auto found = pm::calibrate_service(all.first(seen), calibration, prior);
+    const auto found = pm::calibrate_service(all.first(seen), calibration, prior, false);
     calibration.engine = found.posterior.engine;
     out.token_sigma = found.posterior.token_log_sigma;
     out.first_sigma = found.posterior.first_token_log_sigma;

@@ -135,7 +135,7 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// in turn with the parameters, four times (expectation/conditional maximisation; Meng and Rubin
 /// 1993), and intervals are Student's. Noise three times the prior's is a sign of another kind
 /// of engine. Then the prior is 16 times as wide in factors and 64 times in times for the set of
-/// parameters with the largest evidence, by Laplace's method. Standard errors are those of the
+/// parameters with the largest evidence (Laplace's method), if `may_widen`. Standard errors are of the
 /// normal posterior, (J^T W J + sigma^-2)^-1, never larger than the prior's. A parameter stays as
 /// shipped if no run depends on it or its sigma is 0.
 /// *Sources:* Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
@@ -149,7 +149,8 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// tests/property/own_services.cpp.
 inline service_calibration calibrate_service(std::span<const service_run> runs,
                                              const calibrated& calibration,
-                                             const service_residual_sigma& prior) {
+                                             const service_residual_sigma& prior,
+                                             bool may_widen = true) {
   detail::check_runs(runs, prior);
   detail::service_search search(runs, calibration, prior);
   detail::check_feasible(search.feasible);
@@ -160,7 +161,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
   detail::descend_with_noise(search, prior);
   service_residual_sigma own_prior = prior;
   out.prior_scale.fill(1.0);
-  if (detail::is_foreign(search, prior)) {
+  if (may_widen && detail::is_foreign(search, prior)) {
     detail::widen_prior(runs, calibration, own_prior, search, out.prior_scale);
   }
   out.feasible_after = search.feasible;
