@@ -135,9 +135,9 @@ inline void check_feasible(const std::vector<feasibility>& runs) {
 /// in turn with the parameters, four times (expectation/conditional maximisation; Meng and Rubin
 /// 1993), and intervals are Student's. Noise three times the prior's is a sign of another kind
 /// of engine. Then the prior is 16 times as wide in factors and 64 times in times for the set of
-/// parameters with the largest evidence (Laplace's method), if `may_widen`. Standard errors are of the
-/// normal posterior, (J^T W J + sigma^-2)^-1, never larger than the prior's. A parameter stays as
-/// shipped if no run depends on it or its sigma is 0.
+/// parameters with the largest evidence (Laplace's method), if `may_widen`. Standard errors are of
+/// the normal posterior, (J^T W J + sigma^-2)^-1, never larger than the prior's. A parameter stays
+/// as shipped if no run depends on it or its sigma is 0.
 /// *Sources:* Gelman et al., "Bayesian Data Analysis", 3rd edition 2013, sections 2.5 and 4.1;
 /// Huber 1964, as fit_log_ratios; MacKay, "Bayesian Interpolation", 1992.
 /// *Leaves out:* percentiles; correlations between the errors of runs; runs that the shipped
