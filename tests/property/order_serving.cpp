@@ -4,9 +4,8 @@
 #include <perfmodel/laws/kv_cache.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <sstream>
 
-#include "support/order.hpp"
+#include "support/order_service.hpp"
 
 namespace property_order_serving {
 
@@ -16,30 +15,16 @@ using perfmodel_test::calibrated_machine;
 using perfmodel_test::calibrated_machines;
 using perfmodel_test::one_of;
 using perfmodel_test::order;
+using perfmodel_test::passes_of;
 using perfmodel_test::power_of_two;
 using perfmodel_test::random_numbers;
 using perfmodel_test::samples;
+using perfmodel_test::service;
+using perfmodel_test::told;
 using perfmodel_test::whole;
 using perfmodel_test::without_steps;
 
 namespace {
-
-struct service {
-  pm::deployment d;
-  pm::service_load l;
-  const calibrated_machine* machine;
-};
-
-std::string told(const service& s) {
-  std::ostringstream out;
-  out << s.d.model.name.c_str() << " on " << s.d.device.name.c_str() << " by "
-      << pm::name_of(s.machine->by) << ' ' << (s.l.scheduler ? pm::name_of(*s.l.scheduler) : "")
-      << " t" << s.d.layout.tensor << " p" << s.d.layout.pipeline << " in " << s.l.input_tokens
-      << " out " << s.l.output_tokens << " chunk " << s.l.chunk_tokens.value_or(0.0) << " limit "
-      << s.l.batch_limit.value_or(0.0) << (s.l.is_closed() ? " concurrency " : " rate ")
-      << (s.l.is_closed() ? s.l.concurrency() : s.l.rate().value());
-  return out.str();
-}
 
 service random_service(random_numbers& x, bool closed) {
   for (;;) {
@@ -87,14 +72,6 @@ bool larger_passes(const pm::deployment& d, const pm::accelerator& with_more) {
   };
   const auto before = on(d.device), after = on(with_more);
   return *after.tokens > *before.tokens || *after.sequences > *before.sequences;
-}
-
-/// What a prompt makes of passes.
-pm::prefill_steps passes_of(const service& s, const pm::calibrated& c) {
-  using pass = pm::detail::predicted_step<double, pm::calibrated, pm::calibrated>;
-  pass time(s.d, c, c);
-  const auto engine = pm::detail::engine_terms<double>(c);
-  return pm::detail::predict_service(s.d, s.l, engine, time).steps;
 }
 
 /// Where one prompt and a part of another fit into a pass, a further one may cost a tile or none,

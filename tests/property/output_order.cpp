@@ -6,9 +6,8 @@
 #include <cmath>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/serving.hpp>
-#include <sstream>
 
-#include "support/order.hpp"
+#include "support/order_service.hpp"
 
 namespace property_output_order {
 
@@ -18,30 +17,15 @@ using perfmodel_test::calibrated_machine;
 using perfmodel_test::calibrated_machines;
 using perfmodel_test::one_of;
 using perfmodel_test::order;
+using perfmodel_test::passes_of;
 using perfmodel_test::power_of_two;
 using perfmodel_test::random_numbers;
 using perfmodel_test::samples;
+using perfmodel_test::service;
+using perfmodel_test::told;
 using perfmodel_test::whole;
 
 namespace {
-
-struct service {
-  pm::deployment d;
-  pm::service_load l;
-  const calibrated_machine* machine;
-};
-
-std::string told(const service& s) {
-  std::ostringstream out;
-  out << s.d.model.name.c_str() << " on " << s.d.device.name.c_str() << " by "
-      << pm::name_of(s.machine->by) << ' ' << (s.l.scheduler ? pm::name_of(*s.l.scheduler) : "")
-      << " t" << s.d.layout.tensor << " p" << s.d.layout.pipeline << " d" << s.d.layout.data
-      << " in " << s.l.input_tokens << " out " << s.l.output_tokens << " variation "
-      << s.l.output_cv << " chunk " << s.l.chunk_tokens.value_or(0.0) << " limit "
-      << s.l.batch_limit.value_or(0.0) << (s.l.is_closed() ? " concurrency " : " rate ")
-      << (s.l.is_closed() ? s.l.concurrency() : s.l.rate().value());
-  return out.str();
-}
 
 /// Tensor-parallel devices, pipelines of 2 and 4 stages, or 2 and 4 data-parallel groups.
 void draw_layout(random_numbers& x, pm::deployment& d) {
@@ -89,10 +73,7 @@ pm::scheduling scheduler_of(const service& s) {
 }
 
 pm::prefill_steps steps_of(const service& s) {
-  const pm::calibrated& c = s.machine->calibration;
-  pm::detail::predicted_step<double, pm::calibrated, pm::calibrated> time(s.d, c, c);
-  const auto engine = pm::detail::engine_terms<double>(c);
-  return pm::detail::predict_service(s.d, s.l, engine, time).steps;
+  return passes_of(s, s.machine->calibration);
 }
 
 /// Closed loops of mixed chunks that prefill for four fifths of their time, whose queue is that of a

@@ -216,6 +216,27 @@ class Engine:
             print("engine: stop:", one_line(error), flush=True)
 
 
+class Latencies:
+    """TTFT of requests, and ITL of all their tokens, from the engine's timestamps."""
+
+    def __init__(self):
+        self.ttfts, self.itls = [], []
+
+    def add(self, result):
+        """The result's timestamps and gaps; none where it has no token."""
+        stamps = list(result.timestamps or [])
+        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
+        self.ttfts += [stamp - result.created_time for stamp in stamps[:1]]
+        self.itls += gaps
+        return stamps, gaps
+
+    def line(self):
+        if not self.ttfts:
+            raise RuntimeError("no timestamps in the results")
+        return {"ttft_mean_s": statistics.mean(self.ttfts), "ttft_median_s": statistics.median(self.ttfts),
+                "itl_mean_s": statistics.mean(self.itls), "itl_median_s": statistics.median(self.itls)}
+
+
 def run_engine(engine, results, sensors, p):
     count, inputs, outputs = p["requests"], p["input_tokens"], p["output_tokens"]
     if results.left() < 3:
@@ -225,22 +246,15 @@ def run_engine(engine, results, sensors, p):
     done, entry = engine.run(prompts(count, inputs), outputs, results.left())
     seconds = time.perf_counter() - begin
     state = sensors.read()
-    ttfts, itls = [], []
+    latencies = Latencies()
     for r in done:
-        stamps = list(r.timestamps or [])
+        stamps, gaps = latencies.add(r)
         if not stamps:
             continue
-        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
-        ttfts.append(stamps[0] - r.created_time)
-        itls += gaps
         results.write({"quantity": "request", "parameters": p, "ttft_s": stamps[0] - r.created_time,
                        "queue_s": r.lifespan[0] - r.created_time if getattr(r, "lifespan", None) else None,
                        "output_tokens": len(r.generated_tokens), "itl_s": [round(g, 7) for g in gaps]})
-    if not ttfts:
-        raise RuntimeError("no timestamps in the results")
-    line = {"ttft_mean_s": statistics.mean(ttfts), "ttft_median_s": statistics.median(ttfts),
-            "itl_mean_s": statistics.mean(itls), "itl_median_s": statistics.median(itls), "seconds": seconds,
-            "finished": len(done), "entry": entry, "engine": "transformers continuous batching",
+    line = {**latencies.line(), "seconds": seconds, "finished": len(done), "entry": entry, "engine": "transformers continuous batching",
             "attention": str(engine.model.config._attn_implementation), **engine.description, **state}
     config = getattr(getattr(engine.manager, "continuous_batching_config", None), "__dict__", {})
     for key in ("use_cuda_graph", "use_async_batching", "max_batch_tokens", "num_blocks", "block_size"):
@@ -269,21 +283,15 @@ def run_load(engine, results, sensors, p):
     before = sensors.joules()
     done, seconds = engine.serve(p, [prompts(1, n)[0] for n in lengths], outputs, results.left())
     after, state = sensors.joules(), sensors.read()
-    ttfts, itls, rows = [], [], []
+    latencies, rows = Latencies(), []
     for sent, r in done:
-        stamps = list(r.timestamps or [])
+        stamps, _ = latencies.add(r)
         if not stamps:
             continue
-        gaps = [b - a for a, b in zip(stamps, stamps[1:])]
-        ttfts.append(stamps[0] - r.created_time)
-        itls += gaps
-        rows.append([round(x, 6) for x in (sent or 0.0, ttfts[-1], stamps[-1] - r.created_time)] +
+        rows.append([round(x, 6) for x in (sent or 0.0, stamps[0] - r.created_time, stamps[-1] - r.created_time)] +
                     [len(r.prompt_ids), len(r.generated_tokens)])
-    if not ttfts:
-        raise RuntimeError("no timestamps in the results")
-    line = {"ttft_mean_s": statistics.mean(ttfts), "ttft_median_s": statistics.median(ttfts),
-            "itl_mean_s": statistics.mean(itls), "itl_median_s": statistics.median(itls), "seconds": seconds,
-            "itl_p99_s": sorted(itls)[int(0.99 * (len(itls) - 1))], "finished": len(done),
+    line = {**latencies.line(), "seconds": seconds, "finished": len(done),
+            "itl_p99_s": sorted(latencies.itls)[int(0.99 * (len(latencies.itls) - 1))],
             "output_tokens_in_all": sum(r[4] for r in rows), **engine.description, **state,
             "columns": ["sent_s", "ttft_s", "e2e_s", "input_tokens", "output_tokens"], "rows": rows}
     if before is not None and after is not None:

@@ -69,11 +69,10 @@ constexpr double foreign_scale(std::size_t parameter) {
   return is_factor(static_cast<service_parameter>(parameter)) ? 16.0 : 64.0;
 }
 
-/// The set of parameters, as a prior that is wider in these, with the largest evidence; the search
-/// by it, and the scale of each parameter. A wider prior needs 3 times the evidence.
+/// The set of parameters, as a prior that is wider in these, with the largest evidence; and the
+/// search by it. A wider prior needs 3 times the evidence.
 inline void widen_prior(std::span<const service_run> runs, const calibrated& calibration,
-                        service_residual_sigma& prior, service_search& search,
-                        service_numbers& scale) {
+                        service_residual_sigma& prior, service_search& search) {
   const service_search narrow = search;
   const service_residual_sigma shipped = prior;
   double best = narrow.log_evidence() + std::log(3.0);
@@ -89,9 +88,6 @@ inline void widen_prior(std::span<const service_run> runs, const calibrated& cal
     best = other.log_evidence();
     search = other;
     prior = wide;
-    for (std::size_t j = 0; j < service_parameters; ++j) {
-      scale[j] = set >> j & 1u ? foreign_scale(j) : 1.0;
-    }
   }
 }
 
@@ -160,9 +156,8 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
   out.first_token_before = search.residuals(1);
   detail::descend_with_noise(search, prior);
   service_residual_sigma own_prior = prior;
-  out.prior_scale.fill(1.0);
   if (may_widen && detail::is_foreign(search, prior)) {
-    detail::widen_prior(runs, calibration, own_prior, search, out.prior_scale);
+    detail::widen_prior(runs, calibration, own_prior, search);
   }
   out.feasible_after = search.feasible;
   out.token_after = search.residuals(0);
@@ -175,6 +170,7 @@ inline service_calibration calibrate_service(std::span<const service_run> runs,
     own.shift[i] = search.x[row];
     own.standard_error[i] = std::sqrt(covariance(row, row));
     const double variance = own_prior.of[i] * own_prior.of[i];
+    out.prior_scale[i] = variance > 0.0 ? own_prior.of[i] / prior.of[i] : 1.0;
     out.variance_removed[i] =
         variance > 0.0 ? (std::max)(1.0 - covariance(row, row) / variance, 0.0) : 0.0;
     for (std::size_t j = 0; j < service_parameters; ++j) {
