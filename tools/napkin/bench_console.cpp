@@ -10,10 +10,10 @@ namespace napkin {
 
 namespace {
 
-constexpr std::string_view heading = "Serving Benchmark Result";
+constexpr std::string_view console_heading = "Serving Benchmark Result";
 
 /// Labels of counts and rates, in lower case, and the field of the saved object.
-constexpr std::pair<std::string_view, const char*> fields[] = {
+constexpr std::pair<std::string_view, const char*> console_fields[] = {
     {"successful requests", "completed"},
     {"failed requests", "failed"},
     {"maximum request concurrency", "max_concurrency"},
@@ -50,7 +50,7 @@ std::string latency_field(std::string label) {
 }
 
 std::string field_of(const std::string& label) {
-  for (const auto& [text, field] : fields) {
+  for (const auto& [text, field] : console_fields) {
     if (label == text) return field;
   }
   return latency_field(label);
@@ -80,8 +80,8 @@ json object_of(std::string_view table) {
 
 std::vector<json> console_reports(std::string_view text) {
   std::vector<json> all;
-  for (std::size_t at = text.find(heading); at != text.npos;) {
-    const std::size_t next = text.find(heading, at + heading.size());
+  for (std::size_t at = text.find(console_heading); at != text.npos;) {
+    const std::size_t next = text.find(console_heading, at + console_heading.size());
     all.push_back(object_of(text.substr(at, next == text.npos ? next : next - at)));
     at = next;
   }

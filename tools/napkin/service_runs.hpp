@@ -6,8 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "io/json.hpp"
-#include "io/text.hpp"
+#include "key.hpp"
 
 namespace napkin {
 
