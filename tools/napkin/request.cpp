@@ -123,6 +123,7 @@ void assign(const key& k, const json& given, value& out) {
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
   const std::string& text = given.get_ref<const std::string&>();
+  out.spelling = text;
   out.text = k.kind == key_kind::word ? word_of(k, text) : std::string_view(text);
   if (k.kind == key_kind::word && !(k.gguf && gguf_storage(out.text)) &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {

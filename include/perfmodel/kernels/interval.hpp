@@ -44,6 +44,7 @@ struct profile_note {
   const source* dequantisation_source = nullptr;
   /// source of the parameters of experts in 16 or 4 bits, if those were measured elsewhere
   const source* as_stored_source = nullptr;
+  const measured_releases* releases = nullptr;  ///< null: not measured, or by the caller
 
   /// log_sigma of one kind of operators; if that was not measured, the profile's.
   template <class Kind>

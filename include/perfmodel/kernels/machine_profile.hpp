@@ -90,6 +90,7 @@ struct fitted_profile<Parameters<T>> {
   Parameters<T> standard_error{};
   T log_sigma{};
   const source* from = &given_by_caller;
+  const measured_releases* releases = nullptr;  ///< null: not measured, or by the caller
 
   /// True if the parameters were fitted to another accelerator model than `name`.
   constexpr bool transferred() const { return donor != nullptr && !(donor->name == name); }
@@ -102,6 +103,7 @@ struct fitted_profile<Parameters<T>> {
     f("standard_error", s.standard_error...);
     f(field::within("log_sigma", 0.0, 100.0, "0 to 100"), s.log_sigma...);
     f("from", s.from...);
+    f("releases", s.releases...);
   }
 };
 
@@ -237,6 +239,7 @@ struct basic_engine_profile {
   std::optional<T> step_time_factor{};
   T log_sigma{};  ///< uncertainty of GEMMs with quantised operands, see fitted_profile
   const source* from = &given_by_caller;
+  const measured_releases* releases = nullptr;  ///< releases of the services behind its times
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -272,6 +275,7 @@ struct basic_engine_profile {
     f(field::positive("step_time_factor"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
+    f("releases", s.releases...);
   }
 };
 using engine_profile = basic_engine_profile<>;

@@ -64,7 +64,12 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
   const auto note = [](profile_part part, const auto& p, const kind_log_sigmas& log_sigmas = {}) {
-    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, log_sigmas};
+    return profile_note{.part = part,
+                        .donor = p.transferred() ? p.donor : nullptr,
+                        .from = p.from,
+                        .log_sigma = p.log_sigma,
+                        .by_kind = log_sigmas,
+                        .releases = p.releases};
   };
   profile_note gemms = note(profile_part::gemms, machine, catalog::gemm_log_sigmas_of(a));
   if (original != &catalog::measured_a100) {
