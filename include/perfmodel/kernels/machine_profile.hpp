@@ -224,6 +224,9 @@ struct basic_engine_profile {
   duration<T> prefill_latent_layer_time{};
   /// additional time per layer with a recurrence, in steps with prefill
   duration<T> prefill_recurrent_layer_time{};
+  /// CPU time per layer with 4-bit experts and 16-bit operands in steps with prefill: its launches,
+  /// hidden where kernels and links take longer
+  duration<T> prefill_expert_launch_time{};
   duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
   T request_iterations{};          ///< engine steps that a request waits before it can join one
@@ -265,6 +268,7 @@ struct basic_engine_profile {
     f(field::not_negative("latent_layer_time"), s.latent_layer_time...);
     f(field::not_negative("prefill_latent_layer_time"), s.prefill_latent_layer_time...);
     f(field::not_negative("prefill_recurrent_layer_time"), s.prefill_recurrent_layer_time...);
+    f(field::not_negative("prefill_expert_launch_time"), s.prefill_expert_launch_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_cpu_time"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);

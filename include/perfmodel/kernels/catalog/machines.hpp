@@ -107,6 +107,12 @@ inline constexpr double pool_iterations_of_engines = 16.0;
 /// Chosen by hand: prefill_latent_layer_time from DeepSeek-R1 on B200, with pools of DeepSeek-V3 in
 /// view (median error of TTFT 26 -> 15 %); latent_layer_time from those pools on H200. Left out:
 /// pools on H100, error of ITL 17 -> 9 %.
+/// prefill_expert_launch_time (Hopper): a grid over 96 loads of gpt-oss-120b on H200. Median error
+/// of TTFT 27 -> 14 %, mean error of ITL 9.5 -> 9.1 %. Chosen without one number of ranks it is 1.2
+/// to 1.6 ms; error of TTFT there: four ranks 33 -> 10 %, eight 52 -> 29 %, two 13 -> 14 %. TTFT of
+/// 1,024 tokens is 80 to 117 ms on one to eight ranks. Cause: Triton's experts, launched from
+/// Python (SemiAnalysisAI/InferenceX, benchmarks/gptoss_fp4_h200_trt.sh). On B200 they are one
+/// kernel, and TTFT is 36 to 45 ms.
 // clang-format off
 inline constexpr engine_profile engine_trtllm{
     .name = "trtllm", .tensor_scale_floor = 9.655 * us, .quantise_floor = 2.964 * us,
@@ -117,6 +123,7 @@ inline constexpr engine_profile engine_trtllm{
     .quantise_share = 1.001,         // 0.13
     .latent_layer_time = 40.0 * us,
     .prefill_latent_layer_time = 600.0 * us,
+    .prefill_expert_launch_time = 1400.0 * us,
     .rank_wait = 5.013 * us,         // 0.52
     .request_cpu_time = 34.72 * ms,  // 1.6
     .request_iterations = 1.161,     // 0.30
