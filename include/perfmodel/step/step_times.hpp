@@ -256,8 +256,7 @@ class predicted_step {
   constexpr predicted_parts<T> parts_of(const basic_iteration<T>& i, const Add& add) {
     const rank_step<T> p{replica_, i, formats_};
     demand_sum<T> sum;
-    predicted_parts<T> x;
-    x.kernels = kernel_times(p, sum);
+    predicted_parts<T> x{kernel_times(p, sum)};
     x.visit_kernels(add);
     const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
     x.links = link_time(p);
