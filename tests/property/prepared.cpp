@@ -1,11 +1,13 @@
 // A prepared deployment answers as the plain calls do, in whatever order it is asked.
 #include <array>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <iterator>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/all.hpp>
 #include <perfmodel/step/prepared.hpp>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -134,6 +136,20 @@ pm::iteration near_iteration(random_numbers& x, long k) {
   return i;
 }
 
+void check_same(const pm::estimate& kept, const pm::estimate& plain) {
+  CHECK(near(kept.time.value(), plain.time.value(), 1e-12));
+  CHECK(near(kept.mfu, plain.mfu, 1e-12));
+  CHECK(near(kept.mbu, plain.mbu, 1e-12));
+  CHECK(bool(kept.feasible) == bool(plain.feasible));
+  REQUIRE(kept.terms.size() == plain.terms.size());
+  for (std::size_t t = 0; t < plain.terms.size(); ++t) {
+    CHECK(std::string_view(kept.terms[t].name) == plain.terms[t].name);
+    // A term may be a small difference of the others, as the exposed launches are.
+    const double miss = (kept.terms[t].time - plain.terms[t].time).value();
+    CHECK(std::abs(miss) <= 1e-12 * plain.time.value());
+  }
+}
+
 TEST_CASE("predicted times from a record, and blocks of them, equal step()", "[calibrated]") {
   random_numbers x(43);
   long recorded = 0, asked = 0, refused = 0;
@@ -155,6 +171,7 @@ TEST_CASE("predicted times from a record, and blocks of them, equal step()", "[c
         std::array<double, 1> time{plain.value()};
         recorded += records.at(steps[k], time);
         CHECK(near(time[0], plain.value(), 1e-12));
+        check_same(prepared.step(steps[k]), pm::step(d, steps[k], policy));
         CHECK(near(times[k].value(), plain.value(), 1e-12));
         ++asked;
       }
@@ -179,7 +196,7 @@ TEST_CASE("a record rounds and chooses as the law does at any input") {
   using recorded = pm::detail::recorded<double>;
   pm::detail::recording<double> r;
   const recorded made = law(recorded::input(r, 5.0, 1.0, 1e6));
-  const pm::detail::recorded_program<double> program(r, {made});
+  const pm::detail::recorded_program<double> program(r, {made}, 1);
   REQUIRE(program.is_usable());
   int held = 0;
   for (double x = 1.0; x < 1000.0; x += 1.0) {

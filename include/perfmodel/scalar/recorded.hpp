@@ -1,164 +1,11 @@
 // Scalar that records a law once as polynomials, to evaluate it again in a few operations.
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <deque>
-#include <map>
 #include <perfmodel/scalar/math.hpp>
+#include <perfmodel/scalar/recording.hpp>
 #include <utility>
-#include <vector>
 
 namespace perfmodel::inline v0_3::detail {
-
-/// Record of one evaluation over `recorded`. Numbers are polynomials in atoms: inputs, and results
-/// of operations that are no polynomials (minima, powers). Comparisons that the bounds of the
-/// inputs do not decide are guards: the record holds where each has the same outcome.
-/// Leaves out: numbers that leave the record as a double through a conversion; it is then void.
-template <Scalar T>
-class recording {
- public:
-  enum class operation : std::uint8_t {
-    input,
-    sum,
-    minimum,
-    maximum,
-    pow,
-    exp,
-    log,
-    sqrt,
-    ceil,
-    floor
-  };
-  using monomial = std::vector<std::pair<int, int>>;       ///< atoms and their exponents
-  using polynomial = std::vector<std::pair<int, double>>;  ///< monomials and coefficients
-  struct atom {
-    operation op = operation::input;
-    polynomial a{}, b{};
-    double least = 0.0, most = infinity;
-  };
-  struct guard {
-    polynomial difference{};
-    bool strict = false;  ///< difference > 0, else difference >= 0
-    bool holds = false;
-    friend bool operator==(const guard&, const guard&) = default;
-  };
-
-  recording() { monomials_.push_back({}); }  // monomial 0 is 1
-
-  static polynomial constant(double x) { return x == 0.0 ? polynomial{} : polynomial{{0, x}}; }
-  polynomial add_atom(operation op, polynomial a = {}, polynomial b = {}, double least = 0.0,
-                      double most = infinity) {
-    int at = 0;
-    for (; at < static_cast<int>(atoms_.size()); ++at) {
-      const atom& x = atoms_[static_cast<std::size_t>(at)];
-      if (op != operation::input && x.op == op && x.a == a && x.b == b) break;
-    }
-    if (at == static_cast<int>(atoms_.size()))
-      atoms_.push_back({op, std::move(a), std::move(b), least, most});
-    return {{monomial_of({{at, 1}}), 1.0}};
-  }
-  static polynomial sum(const polynomial& a, const polynomial& b, double sign) {
-    std::map<int, double> all(a.begin(), a.end());
-    for (const auto& [m, x] : b) all[m] += sign * x;
-    std::erase_if(all, [](const auto& t) { return t.second == 0.0; });
-    return {all.begin(), all.end()};
-  }
-  polynomial product(polynomial a, polynomial b) {
-    constexpr std::size_t most = 16;
-    if (a.size() * b.size() > most && a.size() > 1) a = whole(std::move(a));
-    if (a.size() * b.size() > most && b.size() > 1) b = whole(std::move(b));
-    std::map<int, double> all;
-    for (const auto& [m, x] : a) {
-      for (const auto& [n, y] : b) all[times(m, n)] += x * y;
-    }
-    std::erase_if(all, [](const auto& t) { return t.second == 0.0; });
-    return {all.begin(), all.end()};
-  }
-  polynomial inverse(polynomial a) {
-    if (a.size() != 1) a = whole(std::move(a));
-    monomial m = monomials_[static_cast<std::size_t>(a[0].first)];
-    for (auto& [factor, exponent] : m) exponent = -exponent;
-    return {{monomial_of(std::move(m)), 1.0 / a[0].second}};
-  }
-  /// Lower and upper bound of a polynomial; infinite or no number where none is known.
-  double least(const polynomial& p) const {
-    double sum = 0.0;
-    for (const auto& [m, x] : p) sum += x * extreme(m, x < 0.0);
-    return sum;
-  }
-  double most(const polynomial& p) const {
-    double sum = 0.0;
-    for (const auto& [m, x] : p) sum += x * extreme(m, x > 0.0);
-    return sum;
-  }
-  /// Outcome of a > b, or of a >= b; recorded where it depends on the inputs.
-  bool compare(const polynomial& a, const polynomial& b, bool strict, bool holds) {
-    polynomial d = sum(a, b, -1.0);
-    const double low = least(d), high = most(d);
-    if (strict ? low > 0.0 : low >= 0.0) return true;
-    if (strict ? high <= 0.0 : high < 0.0) return false;
-    guard g{std::move(d), strict, holds};
-    if (std::find(guards_.begin(), guards_.end(), g) == guards_.end())
-      guards_.push_back(std::move(g));
-    return holds;
-  }
-  /// Stores a polynomial for numbers that refer to it.
-  int keep(polynomial p) {
-    stored_.push_back(std::move(p));
-    return static_cast<int>(stored_.size()) - 1;
-  }
-  const polynomial& stored(int i) const { return stored_[static_cast<std::size_t>(i)]; }
-  void pin() { pinned_ = true; }
-  bool is_pinned() const { return pinned_; }
-  const std::vector<atom>& atoms() const { return atoms_; }
-  const std::vector<monomial>& monomials() const { return monomials_; }
-  const std::vector<guard>& guards() const { return guards_; }
-
- private:
-  polynomial whole(polynomial a) {
-    const double low = least(a), high = most(a);
-    return add_atom(operation::sum, std::move(a), {}, low, high);
-  }
-  /// Largest or least value of a monomial.
-  double extreme(int m, bool largest) const {
-    double x = 1.0;
-    const monomial& factors = monomials_[static_cast<std::size_t>(m)];
-    if (factors.size() == 1 && factors[0].second == 1) {
-      const atom& a = atoms_[static_cast<std::size_t>(factors[0].first)];
-      return largest ? a.most : a.least;
-    }
-    for (const auto& [factor, exponent] : factors) {
-      const atom& a = atoms_[static_cast<std::size_t>(factor)];
-      if (!(a.least >= 0.0)) return not_a_number;  // no bound is known
-      const bool up = largest == (exponent > 0);
-      for (int e = 0; e != exponent; e += exponent > 0 ? 1 : -1)
-        x = exponent > 0 ? x * (up ? a.most : a.least) : x / (up ? a.most : a.least);
-    }
-    return x;
-  }
-  int monomial_of(monomial m) {
-    const auto at = std::find(monomials_.begin(), monomials_.end(), m);
-    if (at != monomials_.end()) return static_cast<int>(at - monomials_.begin());
-    monomials_.push_back(std::move(m));
-    return static_cast<int>(monomials_.size()) - 1;
-  }
-  int times(int m, int n) {
-    const monomial& b = monomials_[static_cast<std::size_t>(n)];
-    std::map<int, int> all(monomials_[static_cast<std::size_t>(m)].begin(),
-                           monomials_[static_cast<std::size_t>(m)].end());
-    for (const auto& [factor, exponent] : b) all[factor] += exponent;
-    std::erase_if(all, [](const auto& t) { return t.second == 0; });
-    return monomial_of({all.begin(), all.end()});
-  }
-
-  std::deque<polynomial> stored_{};
-  std::vector<atom> atoms_{};
-  std::vector<monomial> monomials_{};
-  std::vector<guard> guards_{};
-  bool pinned_ = false;
-};
 
 /// The number of a check: its comparisons are recorded, and a conversion to a double voids the
 /// record.
@@ -194,9 +41,14 @@ class checked_number {
   static bool compare(const checked_number& a, const checked_number& b, bool strict) {
     const bool holds = strict ? a.v_ > b.v_ : a.v_ >= b.v_;
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
-    return r == nullptr ? holds : r->compare(a.terms(), b.terms(), strict, holds);
+    if (r == nullptr) return holds;
+    polynomial i, j;
+    return r->compare(a.terms(i), b.terms(j), strict, holds);
   }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
+  /// The polynomial, which of a constant is put into `constant`.
+  const polynomial& terms(polynomial& constant) const {
+    return r_ != nullptr ? r_->stored(p_) : constant = recording<T>::constant(v_);
+  }
 
   double v_;
   recording<T>* r_ = nullptr;
@@ -217,27 +69,34 @@ class recorded {
     return {value, &r, r.add_atom(operation::input, {}, {}, least, most)};
   }
   double value() const { return v_; }
-  polynomial terms() const { return r_ == nullptr ? recording<T>::constant(v_) : r_->stored(p_); }
+  polynomial terms() const {
+    polynomial constant;
+    return terms(constant);
+  }
 
   [[gnu::noinline]] friend recorded operator+(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ + b.v_,
-              [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), 1.0); });
+    return of(a, b, a.v_ + b.v_, [](recording<T>&, const polynomial& x, const polynomial& y) {
+      return recording<T>::sum(x, y, 1.0);
+    });
   }
   [[gnu::noinline]] friend recorded operator-(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ - b.v_,
-              [&](recording<T>&) { return recording<T>::sum(a.terms(), b.terms(), -1.0); });
+    return of(a, b, a.v_ - b.v_, [](recording<T>&, const polynomial& x, const polynomial& y) {
+      return recording<T>::sum(x, y, -1.0);
+    });
   }
   [[gnu::noinline]] friend recorded operator*(const recorded& a, const recorded& b) {
-    return of(a, b, a.v_ * b.v_, [&](recording<T>& r) { return r.product(a.terms(), b.terms()); });
+    return of(a, b, a.v_ * b.v_, [](recording<T>& r, const polynomial& x, const polynomial& y) {
+      return r.product(x, y);
+    });
   }
   [[gnu::noinline]] friend recorded operator/(const recorded& a, const recorded& b) {
-    recorded q = of(a, b, a.v_ / b.v_, [&](recording<T>& r) {
-      return r.product(a.terms(),
-                       b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(b.terms()));
-    });
+    recorded q =
+        of(a, b, a.v_ / b.v_, [&b](recording<T>& r, const polynomial& x, const polynomial& y) {
+          return r.product(x, b.r_ == nullptr ? recording<T>::constant(1.0 / b.v_) : r.inverse(y));
+        });
     if (q.r_ != nullptr) {
-      q.dividend_ = q.r_->keep(a.terms());
-      q.divisor_ = q.r_->keep(b.terms());
+      q.dividend_ = a.place_in(*q.r_);
+      q.divisor_ = b.place_in(*q.r_);
     }
     return q;
   }
@@ -273,7 +132,9 @@ class recorded {
   friend recorded sqrt(const recorded& x) { return function(operation::sqrt, x, math::sqrt(x.v_)); }
   friend recorded pow(const recorded& a, const recorded& b) {
     return of(a, b, math::pow(a.v_, b.v_),
-              [&](recording<T>& r) { return r.add_atom(operation::pow, a.terms(), b.terms()); });
+              [](recording<T>& r, const polynomial& x, const polynomial& y) {
+                return r.add_atom(operation::pow, x, y);
+              });
   }
 
  private:
@@ -288,12 +149,20 @@ class recorded {
   template <class Make>
   static recorded of(const recorded& a, const recorded& b, double value, const Make& make) {
     recording<T>* r = a.r_ != nullptr ? a.r_ : b.r_;
-    return r == nullptr ? recorded(value) : recorded(value, r, make(*r));
+    if (r == nullptr) return recorded(value);
+    polynomial i, j;
+    return recorded(value, r, make(*r, a.terms(i), b.terms(j)));
+  }
+  /// The polynomial, which of a constant is put into `constant`.
+  const polynomial& terms(polynomial& constant) const {
+    return r_ != nullptr ? r_->stored(p_) : constant = recording<T>::constant(v_);
+  }
+  int place_in(recording<T>& r) const {
+    return r_ != nullptr ? p_ : r.keep(recording<T>::constant(v_));
   }
   checked_number<T> number() const { return {v_, r_, p_}; }
   static recorded extreme(operation op, const recorded& a, const recorded& b, double value) {
-    return of(a, b, value, [&](recording<T>& r) {
-      const polynomial x = a.terms(), y = b.terms();
+    return of(a, b, value, [op](recording<T>& r, const polynomial& x, const polynomial& y) {
       const polynomial difference = recording<T>::sum(x, y, -1.0);
       const bool above = r.least(difference) >= 0.0, below = r.most(difference) <= 0.0;
       const bool largest = op == operation::maximum;
@@ -308,8 +177,7 @@ class recorded {
   }
   /// A function that does not fall: its bounds are those of x.
   static recorded function(operation op, const recorded& x, double value) {
-    return of(x, x, value, [&](recording<T>& r) {
-      const polynomial p = x.terms();
+    return of(x, x, value, [op, &x](recording<T>& r, const polynomial& p, const polynomial&) {
       const double low = of_double(op, known(r.least(p), -1.0));
       const double high = of_double(op, known(r.most(p), 1.0));
       if (low == high) return recording<T>::constant(low);

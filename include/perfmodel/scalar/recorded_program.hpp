@@ -5,6 +5,9 @@
 #include <array>
 #include <cstdint>
 #include <perfmodel/scalar/recorded.hpp>
+#include <span>
+#include <utility>
+#include <vector>
 
 namespace perfmodel::inline v0_3::detail {
 
@@ -13,14 +16,16 @@ namespace perfmodel::inline v0_3::detail {
 template <Scalar T>
 class recorded_program {
  public:
-  static constexpr std::size_t most_numbers = 320;
   static constexpr std::size_t most_instructions = 512;
+  static constexpr std::size_t most_numbers = most_instructions + 8;  ///< the inputs and 1 too
   static constexpr std::size_t block = 32;  ///< points that are evaluated side by side
   using numbers = std::array<double, most_numbers>;
   using column = std::array<double, block>;
   using columns = std::vector<column>;  ///< most_numbers columns
 
-  recorded_program(const recording<T>& r, const std::vector<recorded<T>>& results) : r_(&r) {
+  /// The first `head` results need no operation of the others: run() evaluates them alone.
+  recorded_program(const recording<T>& r, const std::vector<recorded<T>>& results, std::size_t head)
+      : r_(&r) {
     for (const typename recording<T>::atom& a : r.atoms())
       atoms_.push_back(a.op == recording<T>::operation::input ? next_++ : -1);
     one_ = at(next_++);
@@ -31,9 +36,12 @@ class recorded_program {
                       : (g.holds ? code::least : code::below),
              at, at);
     }
-    for (const recorded<T>& x : results) results_.push_back(place_of(x.terms()));
-    usable_ = !r.is_pinned() && next_ < static_cast<int>(most_numbers) &&
-              code_.size() < most_instructions;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      results_.push_back(place_of(results[i].terms()));
+      if (i + 1 == head) head_code_ = code_.size();
+    }
+    usable_ = !r.is_pinned() && one_ + 1 + code_.size() <= most_numbers &&
+              code_.size() <= most_instructions;
     if (usable_) put_in_runs();
     r_ = nullptr;
   }
@@ -41,69 +49,20 @@ class recorded_program {
   const double& result(const numbers& x, std::size_t i) const { return x[at(results_[i])]; }
   const column& result(const columns& x, std::size_t i) const { return x[at(results_[i])]; }
 
-  /// Evaluates for the inputs at the front of x; false where a guard fails.
+  /// Evaluates the first results for the inputs at the front of x; false where a guard fails.
   bool run(numbers& x) const {
-    double* const all = x.data();
-    double* const to = all + one_ + 1;
-    const operands& o = operands_.front();
-    std::size_t k = 0;
-    double holds = 1.0;
-    all[one_] = 1.0;
-    for (const run_of_code& r : runs_) {
-      const auto each = [&k, end = r.end](const auto& evaluate_one) {
-        std::size_t i = k;
-        do evaluate_one(i);
-        while (++i != end);
-        k = end;
-      };
-      using size = std::size_t;
-      switch (r.op) {
-        case code::scale: each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]]; }); break;
-        case code::sum_of_two:
-          each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]]; });
-          break;
-        case code::sum:
-          each([=, &o](size i) {
-            to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]] + o.h[i] * all[o.c[i]];
-          });
-          break;
-        case code::multiply: each([=, &o](size i) { to[i] = all[o.a[i]] * all[o.b[i]]; }); break;
-        case code::divide: each([=, &o](size i) { to[i] = all[o.a[i]] / all[o.b[i]]; }); break;
-        case code::maximum:
-          each([=, &o](size i) { to[i] = perfmodel::scalar_max(all[o.a[i]], all[o.b[i]]); });
-          break;
-        case code::minimum:
-          each([=, &o](size i) { to[i] = perfmodel::scalar_min(all[o.a[i]], all[o.b[i]]); });
-          break;
-        case code::ceil:
-          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], 1.0, holds); });
-          break;
-        case code::floor:
-          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], -1.0, holds); });
-          break;
-        case code::above:
-          each([=, &o, &holds](size i) { holds = all[o.a[i]] > 0.0 ? holds : -1.0; });
-          break;
-        case code::not_above:
-          each([=, &o, &holds](size i) { holds = all[o.a[i]] <= 0.0 ? holds : -1.0; });
-          break;
-        case code::below:
-          each([=, &o, &holds](size i) { holds = all[o.a[i]] < 0.0 ? holds : -1.0; });
-          break;
-        case code::least:
-          each([=, &o, &holds](size i) { holds = all[o.a[i]] >= 0.0 ? holds : -1.0; });
-          break;
-        default:
-          each([&, this](size i) { evaluate(code_[i], to[i], all[o.a[i]], all[o.b[i]], holds); });
-      }
-    }
-    return holds >= 0.0;
+    x[one_] = 1.0;
+    return execute(x.data(), {runs_.data(), head_runs_}, 0);
+  }
+  /// Evaluates the other results, after run(x).
+  bool run_rest(numbers& x) const {
+    return execute(x.data(), std::span(runs_).subspan(head_runs_), head_code_);
   }
   /// Evaluates a block of points. `holds` is below 0 for each point of which a guard fails.
   void run(columns& x, column& holds) const {
     x[one_].fill(1.0);
     holds.fill(1.0);
-    for (const instruction& i : code_) {
+    for (const instruction& i : std::span(code_).first(head_code_)) {
       const auto each = [&](const auto& f) {
         each_of(x[i.to].data(), x[i.a].data(), x[i.b].data(), x[i.c].data(), f);
       };
@@ -171,6 +130,61 @@ class recorded_program {
     code op;
     std::size_t end;
   };
+  /// Evaluates runs of instructions, of which the first has the number k.
+  bool execute(double* all, std::span<const run_of_code> runs, std::size_t k) const {
+    double* const to = all + one_ + 1;
+    const operands& o = operands_.front();
+    double holds = 1.0;
+    for (const run_of_code& r : runs) {
+      const auto each = [&k, end = r.end](const auto& evaluate_one) {
+        std::size_t i = k;
+        do evaluate_one(i);
+        while (++i != end);
+        k = end;
+      };
+      using size = std::size_t;
+      switch (r.op) {
+        case code::scale: each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]]; }); break;
+        case code::sum_of_two:
+          each([=, &o](size i) { to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]]; });
+          break;
+        case code::sum:
+          each([=, &o](size i) {
+            to[i] = o.f[i] * all[o.a[i]] + o.g[i] * all[o.b[i]] + o.h[i] * all[o.c[i]];
+          });
+          break;
+        case code::multiply: each([=, &o](size i) { to[i] = all[o.a[i]] * all[o.b[i]]; }); break;
+        case code::divide: each([=, &o](size i) { to[i] = all[o.a[i]] / all[o.b[i]]; }); break;
+        case code::maximum:
+          each([=, &o](size i) { to[i] = perfmodel::scalar_max(all[o.a[i]], all[o.b[i]]); });
+          break;
+        case code::minimum:
+          each([=, &o](size i) { to[i] = perfmodel::scalar_min(all[o.a[i]], all[o.b[i]]); });
+          break;
+        case code::ceil:
+          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], 1.0, holds); });
+          break;
+        case code::floor:
+          each([=, &o, &holds](size i) { to[i] = rounded(all[o.a[i]], -1.0, holds); });
+          break;
+        case code::above:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] > 0.0 ? holds : -1.0; });
+          break;
+        case code::not_above:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] <= 0.0 ? holds : -1.0; });
+          break;
+        case code::below:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] < 0.0 ? holds : -1.0; });
+          break;
+        case code::least:
+          each([=, &o, &holds](size i) { holds = all[o.a[i]] >= 0.0 ? holds : -1.0; });
+          break;
+        default:
+          each([&, this](size i) { evaluate(code_[i], to[i], all[o.a[i]], all[o.b[i]], holds); });
+      }
+    }
+    return holds >= 0.0;
+  }
   // The result of an operation is no operand of it, so that compilers vectorise these loops.
   template <class F>
   static void each_of(double* __restrict to, const double* __restrict a, const double* __restrict b,
@@ -279,41 +293,43 @@ class recorded_program {
       default: return atoms_[at(i)] = left;
     }
   }
-  /// Reorders the operations into few runs of one operation, and their results one behind the
-  /// other. A run begins at the operation from which the most runs follow (list scheduling by
-  /// height). Guards come last.
-  void put_in_runs() {
-    const std::uint32_t first = one_ + 1;  // place of the first result
-    std::vector<std::size_t> maker(at(next_), 0);
-    for (std::size_t i = 0; i < code_.size(); ++i) {
+  static constexpr std::uint32_t nowhere = 0xffffffff;
+
+  /// For each of the instructions up to `end`, the most runs that follow those from `begin` on.
+  std::vector<int> heights(std::size_t begin, std::size_t end) const {
+    std::vector<std::size_t> maker(at(next_), end);
+    for (std::size_t i = begin; i < end; ++i) {
       if (code_[i].op < code::above) maker[code_[i].to] = i;
     }
-    std::vector<int> height(code_.size(), 0);
-    for (std::size_t i = code_.size(); i-- > 0;) {
+    std::vector<int> height(end, 0);
+    for (std::size_t i = end; i-- > begin;) {
       for (const std::uint32_t from : {code_[i].a, code_[i].b, code_[i].c}) {
-        if (from < first) continue;
+        if (maker[from] == end) continue;
         int& before = height[maker[from]];
         before = (std::max)(before, height[i] + (code_[maker[from]].op == code_[i].op ? 0 : 1));
       }
     }
-    constexpr std::uint32_t nowhere = 0xffffffff;
-    std::vector<std::uint32_t> places(at(next_), nowhere);
-    for (std::uint32_t i = 0; i < first; ++i) places[i] = i;
+    return height;
+  }
+  /// Reorders the operations from `begin` to `end` into few runs of one operation, and their
+  /// results one behind the other. A run begins at the operation from which the most runs follow
+  /// (list scheduling by height). Guards come last; their places stay empty.
+  void reorder(std::size_t begin, std::size_t end, std::vector<std::uint32_t>& places,
+               std::vector<instruction>& ordered) const {
+    const std::vector<int> height = heights(begin, end);
     const auto is_ready = [&](const instruction& i) {
       return places[i.a] != nowhere && places[i.b] != nowhere && places[i.c] != nowhere;
     };
-    std::vector<std::size_t> rest(code_.size()), left;
-    for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = i;
-    std::vector<instruction> ordered;
-    std::uint32_t next = first;
+    std::vector<std::size_t> rest, left;
+    for (std::size_t i = begin; i < end; ++i) rest.push_back(i);
     while (!rest.empty()) {
-      std::size_t chosen = code_.size();
+      std::size_t chosen = end;
       for (const std::size_t i : rest) {
         if (!is_ready(code_[i])) continue;
         const auto rank = [&](std::size_t x) {
           return std::pair(code_[x].op < code::above, height[x]);
         };
-        if (chosen == code_.size() || rank(i) > rank(chosen)) chosen = i;
+        if (chosen == end || rank(i) > rank(chosen)) chosen = i;
       }
       const code op = code_[chosen].op;
       left.clear();
@@ -323,20 +339,30 @@ class recorded_program {
           left.push_back(i);
           continue;
         }
-        if (op < code::above) places[x.to] = next++;
+        const auto next = at(static_cast<int>(one_ + 1 + ordered.size()));
+        if (op < code::above) places[x.to] = next;
         ordered.push_back({op, places[x.to], places[x.a], places[x.b], places[x.c], x.factor});
       }
       rest.swap(left);
     }
+  }
+  void put_in_runs() {
+    std::vector<std::uint32_t> places(at(next_), nowhere);
+    for (std::uint32_t i = 0; i <= one_; ++i) places[i] = i;
+    std::vector<instruction> ordered;
+    reorder(0, head_code_, places, ordered);
+    reorder(head_code_, code_.size(), places, ordered);
     code_ = std::move(ordered);
     operands_.resize(1);
     for (std::size_t i = 0; i < code_.size(); ++i) add_to_runs(i);
+    if (head_code_ == code_.size()) head_runs_ = runs_.size();
     for (int& i : results_) i = static_cast<int>(places[at(i)]);
   }
 
   void add_to_runs(std::size_t k) {
     const instruction& i = code_[k];
-    if (runs_.empty() || runs_.back().op != i.op) runs_.push_back({i.op, k});
+    if (k == head_code_) head_runs_ = runs_.size();
+    if (k == 0 || k == head_code_ || runs_.back().op != i.op) runs_.push_back({i.op, k});
     ++runs_.back().end;
     operands& o = operands_.front();
     o.a[k] = i.a;
@@ -360,6 +386,7 @@ class recorded_program {
   std::vector<std::pair<typename recording<T>::polynomial, int>> sums_{};
   int next_ = 0;
   std::uint32_t one_ = 0;
+  std::size_t head_code_ = 0, head_runs_ = 0;  ///< code and runs of the first results
   bool usable_ = false;
 };
 

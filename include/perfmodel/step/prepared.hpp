@@ -86,6 +86,11 @@ class prepared_deployment {
   /// step(i) without the check of the memory.
   /// Errors: an empty iteration.
   constexpr basic_estimate<T> step_in_memory(const basic_iteration<T>& i) {
+    if constexpr (records_steps) {
+      using law = detail::recorded_prediction<T, Policy>;
+      typename law::results parts;
+      if (step_times_.at(i, parts)) return prediction_of(law::parts(parts));
+    }
     detail::check_iteration(i);
     return predict_(i);
   }
@@ -94,7 +99,7 @@ class prepared_deployment {
   constexpr duration<T> step_time(const basic_iteration<T>& i) {
     if constexpr (records_steps) {
       std::array<double, 1> time;
-      if (step_times_.holds(i) && step_times_.at(i, time)) return duration<T>::from_value(time[0]);
+      if (step_times_.at(i, time)) return duration<T>::from_value(time[0]);
     }
     detail::check_iteration(i);
     return predict_.time(i);
@@ -124,7 +129,7 @@ class prepared_deployment {
   constexpr basic_estimate<T> bound(const basic_iteration<T>& i) {
     if constexpr (records_bounds) {
       std::array<double, 7> b;
-      if (bounds_.holds(i) && bounds_.at(i, b)) {
+      if (bounds_.at(i, b)) {
         const auto part = [&b](std::size_t n) { return duration<T>::from_value(b[n]); };
         basic_estimate<T> e =
             estimate_of({part(0), part(1), part(2), part(3), part(4), part(5), part(2)});
@@ -142,8 +147,7 @@ class prepared_deployment {
   constexpr duration<T> bound_time(const basic_iteration<T>& i) {
     if constexpr (records_bounds) {
       std::array<double, 1> time;
-      if (bound_times_.holds(i) && bound_times_.at(i, time))
-        return duration<T>::from_value(time[0]);
+      if (bound_times_.at(i, time)) return duration<T>::from_value(time[0]);
     }
     detail::check_iteration(i);
     return detail::bound_of_step(deployment_, i, full_link{}).time;
@@ -173,6 +177,19 @@ class prepared_deployment {
     if (upper(b.vector.value()) > 0.0) e.terms.add(limiter::vector_compute, "vector", b.vector);
     if (upper(b.host_link.value()) > 0.0) e.terms.add(limiter::link, "host_link", b.host_link);
     detail::add_bound(e, b);
+    return e;
+  }
+
+  static constexpr basic_estimate<T> prediction_of(const detail::predicted_parts<T>& x) {
+    basic_estimate<T> e;
+    const auto add = [&e](limiter kind, const char* name, const duration<T>& t) {
+      if (upper(t.value()) > 0.0) e.terms.add(kind, name, t);
+    };
+    x.visit_kernels(add);
+    add(limiter::link, "host_link", x.host_link);
+    add(limiter::launch, "launches", x.launches);
+    add(limiter::launch, "host", x.host);
+    detail::add_communication(e, x);
     return e;
   }
 

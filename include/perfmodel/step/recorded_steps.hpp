@@ -5,6 +5,7 @@
 #include <array>
 #include <bit>
 #include <cstdint>
+#include <limits>
 #include <perfmodel/scalar/recorded_program.hpp>
 #include <perfmodel/step/step.hpp>
 #include <span>
@@ -34,7 +35,6 @@ template <Scalar T, class Law>
 class recorded_steps {
  public:
   using program = recorded_program<T>;
-  using results = typename Law::results;
 
   explicit recorded_steps(const Law& law) : law_(law) {}
 
@@ -46,20 +46,18 @@ class recorded_steps {
            (decodes || prefills) && counts(i.context) && counts(i.prefill_sequences) &&
            (i.prefill_past == 0.0 || counts(i.prefill_past)) && counts(i.tokens_per_sequence);
   }
-  /// Results of the step; false without a record.
-  bool at(const basic_iteration<T>& i, results& into) {
-    typename program::numbers x;
-    const kind k = kind_of(i);
-    fill(i, [&x](std::size_t n) -> double& { return x[n]; });
+  /// The first N results of the step; false without a record.
+  template <std::size_t N>
+  bool at(const basic_iteration<T>& i, std::array<double, N>& into) {
     for (std::size_t n = 0; n < records_.size(); ++n) {
-      const record& r = records_[last_];
-      if (r.of == k && r.law.run(x)) {
-        for (std::size_t m = 0; m < into.size(); ++m) into[m] = r.law.result(x, m);
+      record& r = records_[last_];
+      if (r.covers(i) && r.evaluate(i, N > Law::head)) {
+        for (std::size_t m = 0; m < N; ++m) into[m] = r.law.result(r.x, m);
         return true;
       }
       last_ = last_ + 1 == records_.size() ? 0 : last_ + 1;
     }
-    note_misses(i, k, 1);
+    if (holds(i)) note_misses(i, kind_of(i), 1);
     return false;
   }
   /// The first result of each step from `first` on that has the kind of the first: at most a block
@@ -104,6 +102,34 @@ class recorded_steps {
   struct record {
     kind of{};
     program law;
+    std::array<double, 5> least{}, most{};      ///< bounds of the inputs
+    typename program::numbers x{not_a_number};  ///< inputs and results of the last step
+    bool has_rest = false;                      ///< whether `x` has more than the first results
+
+    bool covers(const basic_iteration<T>& i) const {
+      const auto in = [this](std::size_t n, double v) { return v >= least[n] && v <= most[n]; };
+      return in(0, i.batch) && in(2, i.prefill_tokens) && in(4, i.prefill_sequences) &&
+             in(1, i.context) && in(3, i.prefill_past) &&
+             of.tokens_per_sequence == i.tokens_per_sequence && of.has(steady_bit) == i.steady;
+    }
+    /// Whether the record holds for a step that it covers; sets `x` unless it has the step already.
+    bool evaluate(const basic_iteration<T>& i, bool rest) {
+      if (x[0] != i.batch || x[1] != i.context || x[2] != i.prefill_tokens ||
+          x[3] != i.prefill_past || x[4] != i.prefill_sequences) {
+        fill(i, [this](std::size_t n) -> double& { return x[n]; });
+        has_rest = false;
+        if (!law.run(x)) return void_step();
+      }
+      if (!rest || has_rest) return true;
+      has_rest = law.run_rest(x);
+      return has_rest || void_step();
+    }
+
+   private:
+    bool void_step() {
+      x[0] = not_a_number;
+      return false;
+    }
   };
   static constexpr double most = 1e12;
 
@@ -143,24 +169,29 @@ class recorded_steps {
   }
   bool make(const basic_iteration<T>& i, const kind& k) {
     recording<T> r;
-    const auto input = [&r](double x, std::uint64_t power, bool varies) {
-      const double least = power > 0 ? std::bit_cast<double>((power << 52) + 1) : 1.0;
+    std::array<double, 5> low{}, high{};
+    std::size_t n = 0;
+    const auto input = [&](double x, std::uint64_t power, bool varies, double from = 1.0) {
+      const double least = power > 0 ? std::bit_cast<double>((power << 52) + 1) : from;
       const double up = power > 0 ? std::bit_cast<double>((power + 1) << 52) : most;
-      const recorded<T> made =
-          recorded<T>::input(r, x, (std::max)(least, 1.0), (std::min)(up, most));
+      low[n] = varies ? (std::max)(least, from) : x;
+      high[n] = varies ? (std::min)(up, most) : x;
+      const recorded<T> made = recorded<T>::input(r, x, low[n], high[n]);
+      ++n;
       return varies ? made : recorded<T>(x);
     };
+    constexpr double above_one = 1.0 + std::numeric_limits<double>::epsilon();
     basic_iteration<recorded<T>> t;
     t.batch = input(i.batch, k.power(0), k.has(decodes_bit));
     t.context = input(i.context, 0, true);
     t.prefill_tokens = input(i.prefill_tokens, k.power(1), k.has(prefills_bit));
     t.prefill_past = input(i.prefill_past, k.power(2), k.has(past_bit));
-    t.prefill_sequences = input(i.prefill_sequences, k.power(3), k.has(several_bit));
+    t.prefill_sequences = input(i.prefill_sequences, k.power(3), k.has(several_bit), above_one);
     t.tokens_per_sequence = i.tokens_per_sequence;
     t.steady = i.steady;
-    const program law(r, law_(t));
-    if (!law.is_usable()) return false;
-    records_.push_back({k, law});
+    record made{k, program(r, law_(t), Law::head), low, high};
+    if (!made.law.is_usable()) return false;
+    records_.push_back(std::move(made));
     return true;
   }
 
@@ -180,6 +211,7 @@ struct no_records {
 template <Scalar T, bool Parts>
 struct recorded_bound {
   using results = std::array<double, Parts ? 7 : 1>;
+  static constexpr std::size_t head = Parts ? 7 : 1;
   static constexpr bool by_size = false;
   static constexpr std::size_t misses = 32;
   const basic_deployment<T>& d;
@@ -202,20 +234,36 @@ struct recorded_bound {
             cache_of_step(lifted, i).value()};
   }
 };
-/// Law of the predicted time.
+/// Law of the predicted step: its time, and the parts of its breakdown.
 template <Scalar T, class Policy>
 struct recorded_prediction {
-  using results = std::array<double, 1>;
+  using results = std::array<double, 11>;
+  static constexpr std::size_t head = 1;  ///< the time
   static constexpr bool by_size = true;
-  static constexpr std::size_t misses = 256;
+  static constexpr std::size_t misses = 128;
   const basic_deployment<T>& d;
   const Policy& policy;
 
   std::vector<recorded<T>> operator()(const basic_iteration<recorded<T>>& i) const {
-    const auto lifted = lift<recorded<T>>(d);
-    const typename recorded_policy<T, Policy>::type over = lift<recorded<T>>(policy);
-    decltype(auto) links = links_of<recorded<T>>(over);
-    return {time_of_step(lifted, i, over, links).value()};
+    using number = recorded<T>;
+    const auto lifted = lift<number>(d);
+    using policy_type = typename recorded_policy<T, Policy>::type;
+    const policy_type over = lift<number>(policy);
+    decltype(auto) links = links_of<number>(over);
+    predicted_step<number, policy_type, std::remove_cvref_t<decltype(links)>> steps(lifted, over,
+                                                                                    links);
+    const predicted_parts<number> x =
+        steps.parts_of(i, [](limiter, const char*, const duration<number>&) {});
+    std::vector<number> all{x.time().value()};
+    for (const duration<number>& t : x.kernels) all.push_back(t.value());
+    for (const duration<number>& t :
+         {x.host_link, x.links, x.launches, x.host, x.compute, x.memory})
+      all.push_back(t.value());
+    return all;
+  }
+  static constexpr predicted_parts<double> parts(const results& r) {
+    const auto at = [&r](std::size_t n) { return duration<>::from_value(r[n]); };
+    return {{at(1), at(2), at(3), at(4)}, at(5), at(6), at(7), at(8), at(9), at(10)};
   }
 };
 

@@ -5,6 +5,7 @@
 #include <perfmodel/laws/execution.hpp>
 
 #include <perfmodel/laws/energy.hpp>
+#include <perfmodel/step/bound_of_step.hpp>
 #include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/step_times.hpp>
 

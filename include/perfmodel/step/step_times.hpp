@@ -9,6 +9,7 @@
 #include <perfmodel/laws/execution.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/step/communication.hpp>
+#include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/operators.hpp>
 
 // Times of the operators of a step: single operators, mixed attention, element-wise kernels.
@@ -202,66 +203,6 @@ constexpr duration<T> exposed_launches(const rank_step<T>& p, const Policy& poli
              duration<T>{});
 }
 
-/// Parts of the lower bound of a step.
-template <Scalar T>
-struct bound_parts {
-  duration<T> weights{}, cache{}, compute{}, vector{}, host_link{}, communication{};
-  duration<T> matrix{};  ///< compute, without its name in a derivation
-
-  constexpr duration<T> on_chip() const {
-    return max(max(duration<T>(weights + cache), compute), max(vector, host_link));
-  }
-};
-
-/// Parts of the bound of a step with checked inputs. `add(limiter, name, time)` names each for the
-/// derivation.
-template <Scalar T, class Cost, class Add>
-constexpr bound_parts<T> bound_parts_of_step(const rank_step<T>& p, collective_memo<T, Cost>& links,
-                                             const Add& add) {
-  const basic_deployment<T>& d = p.replica;
-  const basic_step_demand<T> s = demand_of_rank(p);
-  bound_parts<T> b;
-  b.communication = communication_of_step(p, links);
-  const T resident = 1.0 - host_weight_share(d);
-  b.weights =
-      add(limiter::memory, "weights", duration<T>(resident * s.weights / d.device.dram.bandwidth));
-  b.cache = add(limiter::memory, "kv_cache", duration<T>(s.cache / d.device.dram.bandwidth));
-  b.matrix = s.compute;
-  b.compute = add(limiter::compute, "compute", s.compute);
-  if (upper(s.vector_flop.value()) > 0.0 && has_vector_peak(d.device)) {
-    b.vector =
-        add(limiter::vector_compute, "vector", duration<T>(s.vector_flop / vector_peak(d.device)));
-  }
-  b.host_link = host_link_time(d, s.weights);
-  if (upper(b.host_link.value()) > 0.0) add(limiter::link, "host_link", b.host_link);
-  return b;
-}
-
-/// Completes the estimate of a bound: `e` has its terms already.
-template <Scalar T>
-constexpr void add_bound(basic_estimate<T>& e, const bound_parts<T>& b) {
-  basic_step_demand<T> s;
-  s.compute = b.matrix;
-  add_communication(e, b.on_chip(), s, duration<T>(b.weights + b.cache), b.vector, b.communication,
-                    b.host_link);
-}
-
-/// Lower bound of a step with checked inputs; step_fits checks its memory separately.
-template <Scalar T, class Cost>
-constexpr basic_estimate<T> bound_of_step(const basic_deployment<T>& d, const basic_iteration<T>& i,
-                                          const Cost& links) {
-  const engine_formats formats = formats_of(d);
-  collective_memo<T, Cost> none(links);
-  basic_estimate<T> e;
-  const bound_parts<T> b =
-      bound_parts_of_step(rank_step<T>{d, i, formats}, none,
-                          [&e](limiter kind, const char* name, const duration<T>& t) {
-                            return e.terms.add(kind, name, t);
-                          });
-  add_bound(e, b);
-  return e;
-}
-
 /// CPU time of a step, x pipeline stages: what the deployment states, else
 /// policy.cpu_time(sequences); without an engine 0.
 template <Scalar T, class Policy>
@@ -279,6 +220,36 @@ constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& poli
                    (d.sequence_cpu_time ? sequences * *d.sequence_cpu_time : own));
 }
 
+/// Parts of a predicted step: the times that add up to it, and those of its work at the peaks.
+template <Scalar T>
+struct predicted_parts {
+  std::array<duration<T>, 4> kernels{};  ///< by operator class
+  duration<T> host_link{}, links{}, launches{}, host{};
+  duration<T> compute{}, memory{};  ///< matrix FLOP and DRAM bytes at the peaks
+
+  constexpr duration<T> on_chip() const {
+    duration<T> sum{};
+    for (const duration<T>& t : kernels) sum += t;
+    return sum + host_link + (launches + host);
+  }
+  constexpr duration<T> time() const { return on_chip() + links; }
+  /// Calls add(limiter, name, time) for each operator class.
+  template <class Add>
+  constexpr void visit_kernels(const Add& add) const {
+    for (std::size_t c = 0; c < kernels.size(); ++c)
+      add(limiter::none, name_of(static_cast<operator_class>(c)), kernels[c]);
+  }
+};
+
+/// Completes the estimate of a predicted step: `e` has its terms already.
+template <Scalar T>
+constexpr void add_communication(basic_estimate<T>& e, const predicted_parts<T>& x) {
+  basic_step_demand<T> s;
+  s.compute = x.compute;
+  add_communication(e, x.on_chip(), s, x.memory, duration<T>{}, x.links, x.host_link,
+                    duration<T>(x.launches + x.host));
+}
+
 /// Predicts engine steps of one deployment with checked inputs. It memoises times of operators and
 /// collectives: use one object per thread.
 template <Scalar T, class Policy, class Cost>
@@ -292,30 +263,33 @@ class predicted_step {
         links_(links) {}
 
   constexpr basic_estimate<T> operator()(const basic_iteration<T>& i) {
+    basic_estimate<T> e;
+    const auto add = [&e](limiter kind, const char* name, const duration<T>& t) {
+      if (upper(t.value()) > 0.0) e.terms.add(kind, name, t);
+    };
+    add_communication(e, parts_of(i, add));
+    return e;
+  }
+
+  /// Parts of a step. `add(limiter, name, time)` names each for the derivation.
+  template <class Add>
+  constexpr predicted_parts<T> parts_of(const basic_iteration<T>& i, const Add& add) {
     const rank_step<T> p{replica_, i, formats_};
     demand_sum<T> sum;
-    const std::array<duration<T>, 4> by_class = kernel_times(p, sum);
-    basic_estimate<T> e;
-    duration<T> on_chip{};
-    for (std::size_t c = 0; c < by_class.size(); ++c) {
-      const char* name = name_of(static_cast<operator_class>(c));
-      if (upper(by_class[c].value()) > 0.0) e.terms.add(limiter::none, name, by_class[c]);
-      on_chip += by_class[c];
-    }
+    predicted_parts<T> x{kernel_times(p, sum)};
+    x.visit_kernels(add);
     const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
-    const duration<T> links = link_time(p), host_link = reads_over_host_link(s.weights);
-    if (upper(host_link.value()) > 0.0) e.terms.add(limiter::link, "host_link", host_link);
-    on_chip += host_link;
-    const duration<T> launches = exposed_launches(p, policy_, duration<T>(on_chip + links));
-    if (upper(launches.value()) > 0.0) e.terms.add(limiter::launch, "launches", launches);
-    const duration<T> host = cpu_time_of_step(p, policy_);
-    if (upper(host.value()) > 0.0) e.terms.add(limiter::launch, "host", host);
-    on_chip += launches + host;
+    x.links = link_time(p);
+    x.host_link = reads_over_host_link(s.weights);
+    add(limiter::link, "host_link", x.host_link);
+    x.launches = exposed_launches(p, policy_, x.time());
+    add(limiter::launch, "launches", x.launches);
+    x.host = cpu_time_of_step(p, policy_);
+    add(limiter::launch, "host", x.host);
     const T resident = 1.0 - host_weight_share(replica_);
-    const duration<T> memory = (resident * s.weights + s.cache) / replica_.device.dram.bandwidth;
-    add_communication(e, on_chip, s, memory, duration<T>{}, links, host_link,
-                      duration<T>(launches + host));
-    return e;
+    x.compute = s.compute;
+    x.memory = (resident * s.weights + s.cache) / replica_.device.dram.bandwidth;
+    return x;
   }
 
   /// Time of a step, without its total work, breakdown and shares of the peaks.
