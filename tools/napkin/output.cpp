@@ -185,7 +185,8 @@ void put_profile(Members& out, const profile_note& p) {
     for (const profile_transfer& t : p.transfers) from.put(t.part, t.source_gpu);
   });
   out.put_object("measured_with", [&](auto& with) {
-    for (const profile_release& r : p.releases) with.put(r.part, r.software);
+    if (p.releases == nullptr) return;
+    for (const profile_release& r : *p.releases) with.put(r.part, r.software);
   });
   if (!p.asked_release) return;
   out.put_object("engine_version", [&](auto& version) {

@@ -1,6 +1,7 @@
 // Profiles behind a calibrated result: kernels, links, attention and engine of one accelerator.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <perfmodel/kernels/operator_prediction.hpp>
 #include <perfmodel/kernels/service_posterior.hpp>
@@ -54,7 +55,7 @@ struct calibration {
 
 /// Software that a part of a profile was measured with: "vLLM 0.11 to 0.18, until 2026-04".
 struct profile_release {
-  std::string part{};
+  const char* part = "";
   std::string software{};
 };
 /// Release of an engine that a request names, beyond those with measured services.
@@ -77,7 +78,7 @@ struct profile_note {
   perfmodel::basis basis = perfmodel::basis::given;
   std::string source{};
   std::vector<profile_transfer> transfers{};
-  std::vector<profile_release> releases{};
+  std::shared_ptr<const std::vector<profile_release>> releases{};  ///< null: none is known
   std::optional<unmeasured_release> asked_release{};
 };
 
