@@ -254,13 +254,13 @@ holds() { # <what> <text> <part of it>
   [[ $2 == *"$3"* ]] || fail "$1: no \"$3\" in $2"
 }
 holds 'releases' "$("$napkin" "${dense[@]}" --engine vllm --json)" \
-  '"measured_with":{"GEMM":"vLLM 0.24, TensorRT-LLM 1.3","attention":"vLLM 0.24","collective":"NCCL 2.29, vLLM 0.14 and 0.24, SGLang 0.5.10 and 0.5.14, TensorRT-LLM 1.3","engine":"vLLM 0.11 to 0.18, until 2026-04"}'
+  '"measured_with":{"GEMM":"vLLM 0.24, TensorRT-LLM 1.3","attention":"vLLM 0.24","collective":"NCCL 2.29, vLLM 0.14 and 0.24, SGLang 0.5.10 and 0.5.14, TensorRT-LLM 1.3","services":"vLLM 0.11 to 0.18, until 2026-04"}'
 holds 'releases' "$("$napkin" "${dense[@]}" --engine vllm | tr -s ' \n' ' ')" \
   'measured with GEMM: vLLM 0.24, TensorRT-LLM 1.3; attention: vLLM 0.24; collective:'
 # A transferred profile keeps those of its source GPU; an assumed part has none.
 holds 'transferred' "$("$napkin" "${dense[@]/h100/h20}" --json)" '"measured_with":{"GEMM":"vLLM 0.24, TensorRT-LLM 1.3"'
 assumed=$("$napkin" "${dense[@]/h100/mi300x}" --engine sglang --json)
-holds 'AMD' "$assumed" '"measured_with":{"GEMM":"AITER e4048607","engine":"SGLang 0.5.5 to 0.5.7, until 2026-01"}'
+holds 'AMD' "$assumed" '"measured_with":{"GEMM":"AITER e4048607","services":"SGLang 0.5.5 to 0.5.7, until 2026-01"}'
 # A release beyond those with services, and how many of them lie between.
 of_release() { "$napkin" "${dense[@]}" --engine "$1" --engine-version "$2" --json; }
 holds 'newer' "$(of_release vllm 0.24.0)" \

@@ -234,7 +234,7 @@ void add_releases(profile_note& note, const calibration& c, const pm::evidence& 
   }
   const pm::measured_releases* engine = c.calibration.engine.releases;
   if (engine != nullptr && part == profile_part::all) {
-    all.push_back({"engine", text_of(*engine)});
+    all.push_back({"services", text_of(*engine)});
     note.asked_release = unmeasured(c.asked_version, *engine);
   }
   if (!all.empty())
