@@ -43,6 +43,7 @@ def table(folder, name):
 class board:
     def __init__(self, napkin, folder):
         self.napkin, self.folder, self.asked = napkin, folder, []
+        self.releases, self.months = defaultdict(set), defaultdict(set)
         listed = json.loads(subprocess.run([napkin, 'models', '--json'], capture_output=True, text=True).stdout)
         self.sizes = {}
         self.known = {m['name'] for m in (listed['models'] if isinstance(listed, dict) else listed)}
@@ -74,12 +75,25 @@ class board:
             self.sizes[name] = '%.6g, %.6g' % (said['parameters'] / 1e9, said['active_parameters'] / 1e9)
         return self.sizes[name]
 
-    def add(self, group, request, **measured):
-        """group: source, protocol, model, chip, engine, fitted. measured: seconds, tokens per second."""
+    def add(self, group, request, version='', month='', **measured):
+        """group: source, protocol, model, chip, engine, fitted. measured: seconds, tokens per second. version: the engine's
+        release, and month: of the run or of the dump that has it, where the table states them."""
+        numbers = re.match(r'(\d+(\.\d+)+)', version)
+        if numbers:
+            self.releases[group].add(tuple(int(x) for x in numbers[1].split('.')))
+        if month:
+            self.months[group].add(month)
         values = {k: float(v) for k, v in measured.items() if v not in ('', None) and float(v) > 0}
         if values:
             self.size(group[2], request['model'])
             self.asked.append((group, dict(query='serving', mode='calibrated', **request), values))
+
+    def measured_with(self, group):
+        """Releases and the latest month of a group's runs: "0.11.2 to 0.13.0, until 2026-01"; "" where none is stated."""
+        known = sorted(self.releases[group])
+        ends = ['.'.join(str(n) for n in x) for x in sorted({known[0], known[-1]})] if known else []
+        month = max(self.months[group], default='')
+        return ', '.join(x for x in (' to '.join(ends), 'until ' + month if month else '') if x)
 
     def answers(self):
         lines = ''.join(json.dumps(q) + '\n' for _, q, _ in self.asked)
@@ -108,6 +122,10 @@ def may_speculate(x):
 
 def started_cold(x):
     return x['model'] == 'DeepSeek-R1' and not x['version']
+
+
+def month_of_dump(x):
+    return (re.search(r'dump-(\d+-\d+)', x['src']) or ['', ''])[1]
 
 
 def joins_singly(x):
@@ -161,6 +179,7 @@ def closed(b):
             q['kv_format'] = 'fp8'
         # On AMD, SGLang's time per layer is fitted to these runs, one number a chip.
         b.add(('InferenceX', 'closed loop', m[0], chip, engine, not chip.startswith('mi') or engine == 'sglang'), q,
+              version=(re.search(r'(?:v|:|atom)(\d+\.\d+[.\d]*)', x['image']) or ['', ''])[1], month='2026-01',
               itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']))
     for x in table(b.folder, 'aic_e2e_serving_public.csv'):
         m = b.model(x['model'])
@@ -183,7 +202,8 @@ def closed(b):
         q.update(b.formats(m, x['precision']))
         if dump and x['backend'] == 'sglang' and (x['precision'] == 'fp8' or 'DeepSeek' in x['model']):
             q['kv_format'] = 'fp8'
-        b.add(('aiconfigurator', 'closed loop', m[0], x['gpu'], x['backend'], True), q,
+        b.add(('aiconfigurator', 'closed loop', m[0], x['gpu'], x['backend'], True), q, version=x['version'],
+              month=month_of_dump(x),
               itl=milliseconds(x['tpot_ms']), ttft=milliseconds(x['ttft_ms']))
 
 
@@ -218,7 +238,7 @@ def engine_runs(b):
         if burst and float(x['output_tokens_mean']) <= 8:
             continue
         b.add(('gpustack, SGLang cookbook', 'all at once' if burst else 'closed loop', m[0], x['gpu'], x['engine'], False),
-              q, itl=None if burst else milliseconds(x['tpot_mean_ms'] or x['itl_mean_ms']),
+              q, version=x['version'], itl=None if burst else milliseconds(x['tpot_mean_ms'] or x['itl_mean_ms']),
               ttft=milliseconds(x['ttft_mean_ms']), rate=x['output_tokens_per_s'])
 
 
@@ -229,7 +249,7 @@ def run_lengths(b):
         b.add(('inferencex-profiling', 'runs with an end', 'gpt_oss_120b', 'h200_sxm', 'vllm', False),
               dict(model='gpt_oss_120b', accelerator='h200_sxm', engine='vllm', input_tokens=float(x['input_tokens_mean']),
                    output_tokens=float(x['output_tokens_mean']), input_cv=.0642, output_cv=.0642, max_sequences=256,
-                   concurrency=float(x['concurrency']), requests=whole(x['num_requests'])),
+                   concurrency=float(x['concurrency']), requests=whole(x['num_requests'])), version=x['version'],
               itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']), rate=x['output_tokens_per_s'])
 
 
@@ -250,7 +270,8 @@ def pools(b):
                 q.update({f'{pool}_data_parallel': dp, f'{pool}_expert_parallel': tp * dp})
             elif ep > 1:
                 q[f'{pool}_expert_parallel'] = ep
-        b.add(('aiconfigurator', 'pools', m[0], x['gpu'], x['backend'], False), q, itl=milliseconds(x['tpot_ms']),
+        b.add(('aiconfigurator', 'pools', m[0], x['gpu'], x['backend'], False), q, month=month_of_dump(x),
+              itl=milliseconds(x['tpot_ms']),
               ttft=milliseconds(x['ttft_ms']))
 
 
@@ -303,7 +324,7 @@ def throughput_tables(b):
                   dict(model=m[1], accelerator='mi300x', engine='vllm', weight_format='fp8', kv_format='fp16',
                        tensor_parallel=whole(x['tp']), input_tokens=whole(x['input_tokens']),
                        output_tokens=whole(x['output_tokens']), concurrency=whole(x['batch']), requests=whole(x['batch'])),
-                  e2e=x['latency_s'])
+                  version=x['version'], e2e=x['latency_s'])
 
 
 def arrivals(b):
@@ -313,7 +334,7 @@ def arrivals(b):
             b.add(('residency-vllm', 'Poisson arrivals', m[0], 'h100_sxm', 'vllm', False),
                   dict(model=m[1], accelerator='h100_sxm', engine='vllm', tensor_parallel=1, input_cv=.02, max_sequences=256,
                        input_tokens=float(x['input_tokens_mean']), output_tokens=float(x['output_tokens_mean']),
-                       requests_per_s=float(x['requests_per_s_sent'])),
+                       requests_per_s=float(x['requests_per_s_sent'])), version='0.23.0',
                   itl=milliseconds(x['tpot_mean_ms']), ttft=milliseconds(x['ttft_mean_ms']),
                   e2e=milliseconds(x['e2e_mean_ms']))
 
@@ -424,7 +445,7 @@ def main():
         for k in ('itl', 'ttft', 'rate', 'e2e'):
             x = each[k]
             cells.append('{%.3g, %.3g, %.3g}' % (x['mean'], x['bias'], -1 if x['inside'] is None else x['inside']) if x else '{}')
-        rows.append(f'    {{"{who}", "{protocol}", "{model}", {b.sizes[model]}, "{chip}", "{engine}", {n}, {"true" if fitted else "false"}, '
+        rows.append(f'    {{"{who}", "{protocol}", "{model}", {b.sizes[model]}, "{chip}", "{engine}", {n}, {"true" if fitted else "false"}, "{b.measured_with(group)}", '
                     + ', '.join(cells) + '},')
     out = os.path.join(source, 'validation', 'reports', 'scoreboard.md')
     with open(out, 'w') as f:

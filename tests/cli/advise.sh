@@ -74,4 +74,7 @@ refuses PM-E "${llama[@]}" --concurrency 32 --nonsense 1
 grep -qE '^  method +closed form' <<<"$rows" || fail "no method in '$rows'"
 [[ $("$napkin" advise --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 4 --input_tokens 1000 --output_tokens 500 \
   --concurrency 16) =~ data_parallel\ +infeasible: ]] || fail 'an infeasible technique is slower'
+# One output token has no inter-token latency.
+text=$("$napkin" advise --model llama_3_1_8b --gpu h100 --engine vllm --isl 1000 --osl 1 --users 4 | tr -s '\n ' ' ')
+[[ $text == 'A request takes '*' without ('* && $text != *'; ITL '*' and '* ]] || fail "advise of one token: ${text:0:200}"
 finish

@@ -166,4 +166,16 @@ less 'half a step over 2 ranks' "$(awk -v t="$(time_of "${two[@]}" --tensor_para
 communication=$(number "$("$napkin" "${two[@]}" --tensor_parallel 8 --json)" communication)
 less 'the wire at its full rate' "$(number "$("$napkin" "${two[@]}" --tensor_parallel 8 --json --mode bound)" communication)" \
   "${communication:-0}"
+
+# Over two nodes the interval has the network's uncertainty, in proportion to the communication, and says so.
+nodes=(step --model llama_3_1_70b --accelerator h100_sxm --engine vllm --batch 1 --context 1000)
+json=$("$napkin" "${nodes[@]}" --tensor_parallel 16 --json)
+[[ $json == *'hop as p2p_latency_s'* ]] || fail 'a step over two nodes does not cite the network'
+log_sigma() { sed -nE 's/.*"interval_80_s":\[([^],]*),([^],]*)\].*/\1 \2/p' <<<"$1" | awk '{ print log($2 / $1) / 2 / 1.2816 }'; }
+share=$(awk -v c="$(number "$json" communication)" -v t="$(number "$json" time_s)" 'BEGIN { print c / t }')
+link=$("$napkin" collective --operation all_reduce --accelerator h100_sxm --ranks 16 --node_ranks 8 --network_bytes_per_s 50GB/s --bytes 16KiB --json)
+awk -v all="$(log_sigma "$json")" -v s="$share" -v net="$(log_sigma "$link")" \
+  'BEGIN { exit !(s > 0.2 && all > s * net && all < s * net + 0.12) }' || fail "over two nodes: $(log_sigma "$json") of $share x $(log_sigma "$link")"
+json=$("$napkin" "${nodes[@]}" --tensor_parallel 8 --json)
+[[ $json != *'hop as p2p_latency_s'* ]] || fail 'a step in a node cites the network'
 finish

@@ -230,7 +230,6 @@ for of in 'trtllm 1.0' 'trtllm 1.2.0rc1' 'sglang 1.0' 'vllm 1.0'; do
   "$napkin" kv_capacity --model llama-3.1-8b --gpu h100 --engine "${of% *}" --engine-version "${of#* }" >/dev/null ||
     fail "a release of $of"
 done
-finish
 # NVFP4 experts by TensorRT-LLM on B200: TRTLLM with tensor-parallel attention, CUTLASS with data-parallel, as its
 # configuration files state. CUTLASS's tiles are larger. Others have one library.
 nvfp4=(serving --model deepseek_r1 --gpu b200_sxm --input-tokens 1024 --output-tokens 1024 --concurrency 64
@@ -244,7 +243,36 @@ for layout in by_tensor by_data; do
     'BEGIN { exit !(a < b) }' || fail "TRTLLM is no faster $layout"
 done
 [[ $("$napkin" "${by_data[@]}" --json) == *"CUTLASS's numbers from RTX PRO 6000"* ]] || fail 'the source of NVFP4 experts'
-refuses 'moe_backend is trtllm, which the time does not depend on here' "${by_tensor[@]}" --moe-backend trtllm --engine sglang
+refuses 'moe_backend is trtllm, which the time does not depend on here' "${nvfp4[@]/trtllm/sglang}" --tensor-parallel 8 --moe-backend trtllm
 refuses 'allowed: auto, or experts in NVFP4 by engine trtllm on Blackwell' step --model gpt_oss_120b --gpu b200_sxm \
   --batch 8 --context 1024 --engine trtllm --moe-backend cutlass
 refuses 'moe_backend is "triton"; allowed: auto, cutlass, trtllm' "${by_tensor[@]}" --moe-backend triton
+# The releases behind a profile: of its kernels those that AIConfigurator's tables name, of its CPU times the versions of
+# the services in InferenceX and AIConfigurator.
+dense=(step --model llama_3_1_70b --gpu h100 --tp 4 --batch 8 --context 2000)
+holds() { # <what> <text> <part of it>
+  [[ $2 == *"$3"* ]] || fail "$1: no \"$3\" in $2"
+}
+holds 'releases' "$("$napkin" "${dense[@]}" --engine vllm --json)" \
+  '"measured_with":{"GEMM":"vLLM 0.24, TensorRT-LLM 1.3","attention":"vLLM 0.24","collective":"NCCL 2.29, vLLM 0.14 and 0.24, SGLang 0.5.10 and 0.5.14, TensorRT-LLM 1.3","engine":"vLLM 0.11 to 0.18, until 2026-04"}'
+holds 'releases' "$("$napkin" "${dense[@]}" --engine vllm | tr -s ' \n' ' ')" \
+  'measured with GEMM: vLLM 0.24, TensorRT-LLM 1.3; attention: vLLM 0.24; collective:'
+# A transferred profile keeps those of its source GPU; an assumed part has none.
+holds 'transferred' "$("$napkin" "${dense[@]/h100/h20}" --json)" '"measured_with":{"GEMM":"vLLM 0.24, TensorRT-LLM 1.3"'
+assumed=$("$napkin" "${dense[@]/h100/mi300x}" --engine sglang --json)
+holds 'AMD' "$assumed" '"measured_with":{"GEMM":"AITER e4048607","engine":"SGLang 0.5.5 to 0.5.7, until 2026-01"}'
+# A release beyond those with services, and how many of them lie between.
+of_release() { "$napkin" "${dense[@]}" --engine "$1" --engine-version "$2" --json; }
+holds 'newer' "$(of_release vllm 0.24.0)" \
+  '"engine_version":{"asked":"0.24.0","nearest_measured":"0.18","newer":true,"releases_apart":6}'
+holds 'older' "$(of_release vllm 0.8.5)" \
+  '"engine_version":{"asked":"0.8.5","nearest_measured":"0.11","newer":false,"releases_apart":3}'
+holds 'patches' "$(of_release sglang sglang-0.5.14)" '"nearest_measured":"0.5.9","newer":true,"releases_apart":5'
+holds 'another series' "$(of_release sglang sglang-0.6.0)" '"nearest_measured":"0.5.9","newer":true,"releases_apart":null'
+for known in 'vllm 0.15.1' 'vllm v0.11.2' 'vllm latest' 'sglang 0.5.6.post2' 'trtllm 1.2.0rc6'; do
+  [[ $(of_release "${known% *}" "${known#* }") != *releases_apart* ]] || fail "$known has measured services"
+done
+served=$("$napkin" serving "${dense[@]:1:6}" --engine vllm --isl 2000 --osl 500 --users 4 --engine-version 0.24 | tr -s ' \n' ' ')
+holds 'newer, in text' "$served" \
+  'engine_version 0.24 6 releases after 0.18, the newest with fitted services; how its times differ is not known'
+finish

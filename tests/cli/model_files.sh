@@ -77,6 +77,30 @@ awk -v a="$(fits qwen_3_5_27b)" -v b="$(fits qwen_3_5_27b --mtp 4)" 'BEGIN { exi
   fail 'draft tokens have no states'
 near 'n-grams with a model that only attends' "$(fits qwen_3_8b --draft_length 4)" "$(fits qwen_3_8b)" 0
 
+# Tokens and blocks with a drafter: 65536 B a token and a sixteenth more for the MTP layer; states of 153.9 MB, one and one
+# per draft token. SGLang has room for them apart, 0.9 to 1, and logs the tokens of its pool of KV cache.
+drafts() { number "$("$napkin" kv_capacity --model qwen_3_5_27b --accelerator h200_sxm --context 8192 --engine "$1" "${@:3}" --json)" "$2"; }
+token=$((65536 * 17 / 16))
+near 'tokens with MTP' "$(drafts vllm tokens --mtp 1)" \
+  "$(awk -v b="$(drafts vllm kv_bytes_available --mtp 1)" -v t=$token 'BEGIN { print b / (8192 * t + 2 * 153.9e6) * 8192 }')" 400
+near 'blocks with MTP' "$(drafts vllm blocks --mtp 1)" "$(awk -v t="$(drafts vllm tokens --mtp 1)" 'BEGIN { print int(t / 16) }')" 0
+near 'tokens in SGLang' "$(drafts sglang tokens)" \
+  "$(awk -v b="$(drafts sglang kv_bytes_available)" 'BEGIN { print b / 1.9 / 65536 }')" 2
+near 'tokens with MTP in SGLang' "$(drafts sglang tokens --mtp 3)" \
+  "$(awk -v b="$(drafts sglang kv_bytes_available --mtp 3)" -v t=$token 'BEGIN { print b / 1.9 / t }')" 2
+for asked in 'vllm' 'vllm --mtp 1' 'vllm --mtp 4' 'sglang'; do
+  read -ra words <<<"$asked"
+  awk -v n="$(drafts "${words[0]}" sequences "${words[@]:1}")" -v t="$(drafts "${words[0]}" tokens "${words[@]:1}")" \
+    'BEGIN { exit !(n > 0 && n <= t / 8192 && n > t / 8192 - 3) }' || fail "sequences and tokens differ: $asked"
+done
+# Four states of a sequence fill SGLang's pool of them first.
+near 'sequences with MTP in SGLang' "$(drafts sglang sequences --mtp 3)" \
+  "$(awk -v b="$(drafts sglang kv_bytes_available --mtp 3)" 'BEGIN { print int(b * 0.9 / 1.9 / (4 * 153.9e6)) }')" 1
+# A model that only attends: the same share of blocks, tokens and sequences.
+plain() { number "$("$napkin" kv_capacity --model deepseek_v3 --accelerator h200_sxm --tp 8 --engine vllm --context 4096 "${@:2}" --json)" "$1"; }
+awk -v t="$(plain tokens --mtp 1)" -v n="$(plain sequences --mtp 1)" -v b="$(plain blocks --mtp 1)" \
+  'BEGIN { exit !(n > 0 && n <= t / 4096 && n > t / 4096 - 3 && b * 16 == t) }' || fail 'tokens with a drafter'
+
 # --- names that mean one thing ------------------------------------------------------------------------------
 long=$("$napkin" kv_capacity --model gpt_oss_120b --accelerator h200_sxm --json)
 near 'gpt_oss_120b: KV per token' "$(number "$long" kv_bytes_per_token)" 36864 0

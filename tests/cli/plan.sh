@@ -247,4 +247,9 @@ tail=$(number "$first" itl_p99_s)
   fail "the tail of $tail s is not told"
 [[ $(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --itl-percentile 99 --json)") != "$usd" ]] || fail 'a target on p99 rules nothing out'
 [[ $(wc -l <<<"$text") -le 95 ]] || fail "a plan on two kinds of chip takes $(wc -l <<<"$text") lines"
+# One output token has no inter-token latency, and requests beyond the model's context are named.
+refuses 'one token has no inter-token latency' plan --model llama_3_1_8b --gpu h100_sxm --isl 1000 --osl 1 --rate 5 --itl 20ms
+context=(plan --model llama_3_1_8b --gpu h100_sxm --isl 200000 --osl 100 --users 1)
+[[ $("$napkin" "${context[@]}" | tr -s '\n ' ' ') == *"Requests have 200100 tokens, and the model's limit is 131072;"* ]] || fail 'beyond the context'
+[[ $("$napkin" "${context[@]}" --json) == *'"context_limit":131072'* ]] || fail 'beyond the context, as JSON'
 finish

@@ -147,6 +147,14 @@ grep -q 'backend: NIXL' "$side" && grep -q 'localhost:8200' "${side/_prefill/_ro
 [[ $(started "$scratch/fp8/row_1_vllm.sh" 0) == *'--quantization fp8'* ]] || fail 'fp8 on load'
 [[ $(started "$scratch/drafts/row_1_"*.sh 0 2>/dev/null) == '' ]] || grep -rqE 'mtp|MTP|EAGLE' "$scratch/drafts" || fail 'no row with MTP'
 
+# Memory that an engine reserves for each running request: no more of them than it has by default or the load needs. The
+# command of the row runs.
+"$napkin" plan --model gpt_oss_120b --gpu h200 --isl 200 --osl 8 --rate 0.5 --engine vllm --save "$scratch/idle" >/dev/null
+line=$(started "$scratch/idle/row_1_vllm.sh" 0)
+is 'sequences of an idle service' "$(value "$line" --max-num-seqs)" 1024
+command=$(grep -rhoE 'napkin serving .*' "$scratch/idle" | head -n 1)
+[[ $command == *'--max-sequences 1024'* ]] || fail "an idle service: $command"
+
 # An earlier plan is replaced; a folder with other files is refused, and a file.
 "$napkin" plan "${large[@]}" --engine vllm --save "$scratch/dense" >/dev/null || fail 'an earlier plan'
 ls "$scratch/dense"/*trtllm* >/dev/null 2>&1 && fail 'files of the earlier plan are left'

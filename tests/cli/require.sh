@@ -56,4 +56,5 @@ refuses '20 ms or 20 s' require --itl 20 "${service[@]}" --gpu h100
 refuses 'targets has "ttft_s"' require gemm --gpu h100 --m 1 --n 1 --k 1 --ttft 1s
 refuses 'is given twice' require --itl 1ms --itl 2ms "${service[@]}" --gpu h100
 rm -rf "$scratch"
+refuses 'one token has no inter-token latency' require serving --model llama_3_1_8b --gpu h100 --isl 1000 --osl 1 --users 4 --itl 1ms
 finish

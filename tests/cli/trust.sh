@@ -17,6 +17,10 @@ near 'error of ITL' "$(number "$first" mean_error)" "$(awk -v e="$error" 'BEGIN 
 [[ $("$napkin" trust --model gpt_oss_120b --gpu h200 --engine vllm) == 'Published runs of this service: gpt_oss_120b on h200_sxm by vllm'* ]] ||
   fail 'the conclusion of the same service'
 
+# Its releases and its month are those of the images and of the dates in the table.
+[[ $first == *'"measured_with":"0.11.2 to 0.13.0, until 2026-01"'* ]] || fail "releases: $first"
+grep -q '"TensorRT-LLM", .*, false, "", ' "$rows" || fail 'a table without releases states none'
+
 # Another GPU of the same architecture is a step away; what is missing is said first.
 found=$("$napkin" trust --model llama_3_1_70b --gpu h100_sxm --engine vllm --json)
 near 'another GPU' "$(number "${found%%,\"published\"*}," distance)" 1 0

@@ -135,6 +135,7 @@ pm::calibrated kernels_of(const pm::accelerator& a, pm::engine e) {
   c.engine.layer_time = c.engine.expert_layer_time = {};
   c.engine.latent_layer_time = {};
   c.engine.prefill_latent_layer_time = c.engine.prefill_recurrent_layer_time = {};
+  c.engine.prefill_expert_launch_time = {};
   c.engine.tensor_scale_share = c.engine.quantise_share = 1.0;
   return c;
 }

@@ -150,8 +150,11 @@ bool shares_host_time(const service& s, const pm::calibrated& c) {
   const auto& mixers = s.d.model.layers.mixers;
   const double latent = pm::detail::layers_with<pm::latent_attention_shape, double>(mixers);
   const double recurrent = pm::detail::layers_with<pm::recurrent_shape, double>(mixers);
+  const double experts =
+      pm::detail::layers_with<pm::expert_shape, double>(s.d.model.layers.feed_forwards);
   return latent * c.engine.prefill_latent_layer_time.value() +
-             recurrent * c.engine.prefill_recurrent_layer_time.value() >
+             recurrent * c.engine.prefill_recurrent_layer_time.value() +
+             experts * c.engine.prefill_expert_launch_time.value() >
          0.0;
 }
 /// Static batches wait for their longest prompt, and longer outputs for fewer of them.

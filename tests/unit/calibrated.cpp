@@ -541,6 +541,7 @@ TEST_CASE("each number that no machine and no engine has is refused at the door"
                                       "latent_layer_time",
                                       "prefill_latent_layer_time",
                                       "prefill_recurrent_layer_time",
+                                      "prefill_expert_launch_time",
                                       "rank_wait",
                                       "request_cpu_time",
                                       "request_iterations",

@@ -96,6 +96,16 @@ TEST_CASE("disaggregated: an unloaded request is a prefill, a transfer and its s
   CHECK(near(pm::serving(by_decoder, closed(1), policy).ttft, s.ttft + s.itl, 1e-9));
 }
 
+TEST_CASE("disaggregated: the first output token of one is the last") {
+  for (auto l : {closed(1), closed(64), closed(512), open(1)}) {
+    l.output_tokens = 1.0;
+    for (const auto& s : {pm::serving_bound(pools(1, 1), l), serving(pools(1, 1), l, policy)}) {
+      CHECK(near(s.ttft.value(), s.e2e.value()));
+      CHECK(s.ttft.value() > 0.0);
+    }
+  }
+}
+
 TEST_CASE("disaggregated: Little's law, whichever stage binds") {
   for (const double prefill : {1.0, 3.0, 40.0}) {
     for (const double n : {1.0, 30.0, 300.0, 2000.0, 20000.0}) {

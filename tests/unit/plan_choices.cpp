@@ -56,6 +56,28 @@ TEST_CASE(
   CHECK(least == r.frontier[0].cost_per_million->value());
 }
 
+TEST_CASE("plan: an engine that does not run on an accelerator is left out, with the reason") {
+  CHECK(pm::engine_runs_on(pm::engine::trtllm, cat::h100_sxm));
+  CHECK_FALSE(pm::engine_runs_on(pm::engine::trtllm, cat::mi300x));
+  CHECK_FALSE(pm::engine_runs_on(pm::engine::trtllm, cat::tpu_v5e));
+  CHECK(pm::engine_runs_on(pm::engine::vllm, cat::mi300x));
+  CHECK(pm::engine_runs_on(pm::engine::trtllm, pm::accelerator{}));  // of an unknown kind
+  auto q = request();
+  q.accelerators = {cat::mi300x};
+  q.engines = {pm::engine::trtllm};
+  const auto none = pm::plan(q, measured);
+  CHECK(none.frontier.empty());
+  REQUIRE(none.rejected.size() == 1);
+  CHECK(none.rejected[0].reason.find("TensorRT-LLM needs an NVIDIA GPU") != std::string::npos);
+  q.engines = {pm::engine::trtllm, pm::engine::vllm};
+  for (const auto& p : pm::plan(q, measured).frontier) CHECK(p.serving_engine == pm::engine::vllm);
+  q.accelerators.push_back(cat::h100_sxm);
+  const auto mixed = pm::plan(q, measured);
+  REQUIRE(mixed.best);
+  for (const auto& p : mixed.frontier)
+    CHECK((p.accelerator == cat::h100_sxm.name || p.serving_engine == pm::engine::vllm));
+}
+
 TEST_CASE("plan: a policy of one engine, or of none, is no engine's unless the request says so") {
   auto q = request();
   const pm::derated policy{.compute_efficiency = 0.7, .memory_efficiency = 0.8};

@@ -271,6 +271,35 @@ TEST_CASE("plan parts: a frontier of what meets the targets, cheapest first, or 
   CHECK_FALSE(none.frontier[0].meets_targets);
 }
 
+TEST_CASE("plan parts: a refused point may be the nearest, by what its refusal says") {
+  one_chip x;
+  x.q.targets.itl = pm::latency_target{10.0 * pm::ms};
+  const auto progress = [&](long) { ++x.told; };
+  const auto refuse = [&](const pm::detail::evaluated_point& p, double simulated) {
+    x.q.refused.push_back(
+        pm::refusal_of(p.point, pm::infeasible("it misses", "s", simulated, 0.010)));
+  };
+  const auto near_misses = x.point(2, serves(0.009)), far = x.point(3, serves(0.008));
+  refuse(near_misses, 0.015);
+  refuse(far, 0.050);
+  pm::detail::plan_collector none(x.q, progress, false);
+  for (const auto& p : {far, x.point(1, serves(0.030)), near_misses, x.point(4, serves(0.020))})
+    CHECK(none.add(p));
+  const auto r = none.finish();
+  CHECK_FALSE(r.best);
+  REQUIRE(r.nearest_point);
+  CHECK(r.nearest_point->replicas == 2);
+  CHECK_FALSE(r.nearest_point->meets_targets);
+  CHECK(near(r.nearest_miss, 1.5));
+  CHECK(r.rejected.size() == 1);  // both, for one reason
+  // One that meets the targets is chosen, and nothing is nearest.
+  pm::detail::plan_collector some(x.q, progress, false);
+  for (const auto& p : {near_misses, x.point(1, serves(0.010))}) CHECK(some.add(p));
+  const auto met = some.finish();
+  CHECK(met.best);
+  CHECK_FALSE(met.nearest_point);
+}
+
 TEST_CASE("plan parts: smaller limits are tried while the mean wait is within the TTFT target") {
   one_chip x;
   CHECK(pm::detail::may_meet_with_less(x.q, serves(0.02, 9.0)));

@@ -68,6 +68,10 @@ TEST_CASE("predict: the uncertainty of links follows the kernels that sum") {
   CHECK(kind({.batch = 512, .context = 100}) == own_kernels);
   CHECK(kind({.batch = 513, .context = 100}) == library);
   CHECK(kind(chunk) == library);
+  auto two = d;
+  two.layout.tensor = 16;
+  two.network = pm::catalog::network_of("h100_sxm");
+  CHECK(pm::all_reduce_kind_of(two, decode, calibration) == between_nodes);
   CHECK(pm::prefill_all_reduce_kind_of(d,
                                        pm::service_load{.input_tokens = 100, .output_tokens = 10},
                                        calibration) == own_kernels);

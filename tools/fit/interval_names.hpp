@@ -24,7 +24,7 @@ inline const char* name_of(pm::expert_kind k) {
   return names[static_cast<int>(k)];
 }
 inline const char* name_of(pm::collective_kind k) {
-  constexpr const char* names[] = {"library", "own_kernels"};
+  constexpr const char* names[] = {"library", "own_kernels", "between_nodes"};
   return names[static_cast<int>(k)];
 }
 

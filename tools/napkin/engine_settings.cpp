@@ -107,9 +107,7 @@ constexpr option_without_key options_without_key[] = {
     {"max_seq_len", no_length_limit},
     {"api_server_count", no_api_servers}};
 
-struct release_number {
-  int major = 0, minor = 0, patch = 0;
-};
+using perfmodel::release_number;
 
 /// Numbers of "0.11.2"; nothing for other texts.
 std::optional<release_number> release_numbers(std::string_view text) {
@@ -180,6 +178,13 @@ std::optional<std::string_view> version_of_release(std::string_view text) {
                  "a release of vLLM: before 0.8 it ran its first engine (V0); no profile has its "
                  "Python time per step and sequence; allowed: from 0.8 on, or step_cpu_s and "
                  "sequence_cpu_s of your own");
+}
+
+std::optional<perfmodel::release_number> release_number_of(std::string_view text) {
+  for (const std::string_view name : {"sglang", "trtllm", "tensorrt-llm", "vllm"}) {
+    if (text.starts_with(name) && text.size() > name.size()) text.remove_prefix(name.size() + 1);
+  }
+  return release_numbers(text);
 }
 
 perfmodel::engine_release release_of(std::string_view version) {

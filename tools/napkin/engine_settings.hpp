@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <perfmodel/engine/engine.hpp>
+#include <perfmodel/hardware/fact.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/model/transformer.hpp>
 #include <string>
@@ -14,6 +15,9 @@ namespace napkin {
 /// for sglang-0.5.6. Nothing for a text that is no release. Throws unknown_name for releases before
 /// vLLM 0.8, SGLang 0.4.7 and TensorRT-LLM 1.0.
 std::optional<std::string_view> version_of_release(std::string_view text);
+
+/// Number of a release: 0.5.6 of sglang-0.5.6 and v0.5.6; nothing for a text without one.
+std::optional<perfmodel::release_number> release_number_of(std::string_view text);
 
 /// Names of the latest releases, by engine.
 inline constexpr const char* latest_of_vllm = "vllm-0.28";

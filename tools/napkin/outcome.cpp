@@ -54,7 +54,8 @@ std::string sentence(const perfmodel::feasibility& f) {
 namespace {
 
 /// note_of, from the texts of an earlier result with the same profiles.
-profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel::evidence& e) {
+profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel::evidence& e,
+                     profile_part part) {
   const auto is_of = [&e](const shared_texts::profile& p) {
     return std::equal(
         p.of.begin(), p.of.end(), e.begin(), e.end(),
@@ -62,7 +63,7 @@ profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel
   };
   const auto known = std::find_if(shared.profiles.begin(), shared.profiles.end(), is_of);
   if (known != shared.profiles.end()) return known->note;
-  shared_texts::profile made{.note = note_of(c, e)};
+  shared_texts::profile made{.note = note_of(c, e, part)};
   for (const perfmodel::profile_note& n : e) made.of.emplace_back(n.from, n.donor);
   return shared.profiles.emplace_back(std::move(made)).note;
 }
@@ -77,7 +78,8 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   if (with_texts)
-    note.profile = shared == nullptr ? note_of(c, stands_on) : note_in(*shared, c, stands_on);
+    note.profile =
+        shared == nullptr ? note_of(c, stands_on, part) : note_in(*shared, c, stands_on, part);
   const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
     for (const auto& b : bound.results) {
       if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};

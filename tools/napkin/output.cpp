@@ -184,6 +184,17 @@ void put_profile(Members& out, const profile_note& p) {
   out.put_object("transferred_from", [&](auto& from) {
     for (const profile_transfer& t : p.transfers) from.put(t.part, t.source_gpu);
   });
+  out.put_object("measured_with", [&](auto& with) {
+    for (const profile_release& r : p.releases) with.put(r.part, r.software);
+  });
+  if (!p.asked_release) return;
+  out.put_object("engine_version", [&](auto& version) {
+    version.put("asked", p.asked_release->asked);
+    version.put("nearest_measured", p.asked_release->nearest);
+    version.put("newer", p.asked_release->is_newer);
+    version.put("releases_apart",
+                p.asked_release->releases ? json(*p.asked_release->releases) : json());
+  });
 }
 
 /// Puts bounds, intervals and profile; null times where `none` is feasible.
@@ -362,6 +373,15 @@ std::string with_red_reason(const std::string& text) {
   return text.substr(0, at + 1) + styled(text_style::red, text.substr(at + 1));
 }
 
+/// Rows of a profile: its sources, the releases it was measured with, and one that it lacks.
+void add_profile(table_rows& rows, const profile_note& p) {
+  rows.push_back({"profile", text_of(p)});
+  const std::string with = releases_text(p);
+  if (!with.empty()) rows.push_back({"  measured with", with});
+  if (p.asked_release)
+    rows.push_back({cat("  engine_version ", p.asked_release->asked), text_of(*p.asked_release)});
+}
+
 std::string results_text(const outcome<>& answer) {
   table_rows rows;
   const bool infeasible = answer.has_feasibility && !answer.feasible;
@@ -376,7 +396,7 @@ std::string results_text(const outcome<>& answer) {
     }
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
-  if (answer.calibrated) rows.push_back({"profile", text_of(answer.calibrated->profile)});
+  if (answer.calibrated) add_profile(rows, answer.calibrated->profile);
   if (answer.is_time && !infeasible) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {

@@ -93,6 +93,19 @@ double longest_request(const pm::plan_request& q) {
   return most ? std::min(tokens, *most) : tokens;
 }
 
+/// Running requests of a replica in its engine's settings. vLLM and TensorRT-LLM reserve memory for
+/// each: no more than their default, unless the load has more in flight. A row of an open loop is
+/// limited by its KV cache alone, which may hold many thousands.
+double running_requests_of(const pm::plan_point& p, const pm::deployment& d, double replicas) {
+  const double limit = p.batch_limit / replicas;
+  if (d.serving_engine != pm::engine::vllm && d.serving_engine != pm::engine::trtllm) return limit;
+  const double own = *pm::engine_limits_on(
+                          d.serving_engine, {}, d.device.dram.capacity.quantity(), d.layout.tensor,
+                          d.device.architecture == pm::chip_architecture::ampere, d.release)
+                          .sequences;
+  return std::min(limit, std::max(own * d.layout.data, 1.5 * p.serving.batch / replicas));
+}
+
 server_settings settings_of(const planned& plan, const pm::plan_point& p, pm::engine e,
                             const found_model& found, server_role role) {
   const pm::plan_request& q = plan.request;
@@ -103,9 +116,9 @@ server_settings settings_of(const planned& plan, const pm::plan_point& p, pm::en
   if (role == server_role::prefill) d = pm::pools_of(q, p).prefill.deployment;
   d.serving_engine = e;
   s.layout = d.layout;
-  s.running_requests = std::max(1.0, p.batch_limit);
-  if (p.prefill && role == server_role::decode)
-    s.running_requests = std::ceil(p.batch_limit / static_cast<double>(p.replicas));
+  const bool is_part = p.prefill && role == server_role::decode;
+  s.running_requests =
+      std::max(1.0, std::ceil(running_requests_of(p, d, is_part ? double(p.replicas) : 1.0)));
   if (p.chunk_tokens) {
     s.step_tokens = p.chunk_tokens;
   } else if (q.limits.tokens) {
@@ -431,7 +444,8 @@ std::string serving_command_of(const planned& plan, std::size_t at, const json& 
     if (p.batch_limit < each) add_number("max_sequences", p.batch_limit / p.layout.data);
   } else {
     add_number("requests_per_s", q.load.rate().value());
-    add_number("max_sequences", std::ceil(p.batch_limit / p.layout.data));
+    const pm::deployment d = pm::deployment_of(q, p);
+    add_number("max_sequences", std::ceil(running_requests_of(p, d, 1.0) / p.layout.data));
   }
   if (p.chunk_tokens) add_number("chunk_tokens", *p.chunk_tokens);
   if (p.speculation_index) {

@@ -37,6 +37,18 @@ std::string nearest_reason(const pm::plan_request& q, const pm::plan_result& r) 
 
 namespace {
 
+/// The refusal of the point nearest to the targets; null where its closed forms miss one.
+const pm::plan_refusal* refusal_of_nearest(const pm::plan_request& q, const pm::plan_result& r) {
+  const auto at = std::find_if(q.refused.begin(), q.refused.end(), [&](const auto& x) {
+    return pm::detail::refuses(x, *r.nearest_point);
+  });
+  return at == q.refused.end() ? nullptr : &*at;
+}
+plan_miss miss_of_nearest(const pm::plan_request& q, const pm::plan_result& r) {
+  if (refusal_of_nearest(q, r) != nullptr) return {"a target when simulated", r.nearest_miss};
+  return worst_miss_of(q, r.nearest_point->serving);
+}
+
 /// " (90 % of 85.5 GB)": the usable memory as a share of the capacity; "" without an accelerator.
 std::string share_of_memory(const pm::plan_request& q, const pm::plan_rejection& r) {
   const auto text = [&](const std::vector<pm::accelerator>& all) -> std::string {
@@ -60,7 +72,7 @@ accelerator_best best_in(const pm::plan_request& q, const pm::plan_result& r,
     b.meets_targets = true;
   } else if (r.nearest_point) {
     b.point = *r.nearest_point;
-    b.miss = worst_miss_of(q, r.nearest_point->serving);
+    b.miss = miss_of_nearest(q, r);
   } else {
     b.reason = nearest_reason(q, r);
   }
@@ -306,8 +318,17 @@ std::string disaggregation_text(const planned& p) {
 
 std::string nearest_text(const planned& plan) {
   const pm::plan_point& p = *plan.result.nearest_point;
+  std::string simulated = ": ";
+  if (const auto* x = refusal_of_nearest(plan.request, plan.result)) {
+    const pm::feasibility& f = x->why;
+    simulated =
+        cat(" (",
+            why(plan.request,
+                {.reason = f.reason, .unit = f.unit, .needed = f.needed, .available = f.available}),
+            "); by closed forms it meets them all: ");
+  }
   return cat("Nearest (row 1): ", deployment_text(p), " ",
-             miss_text(worst_miss_of(plan.request, p.serving)), ": mean TTFT ",
+             miss_text(miss_of_nearest(plan.request, plan.result)), simulated, "mean TTFT ",
              pm::to_string(p.serving.ttft), " (", pm::to_string(p.serving.wait),
              " of it queueing), ITL ", pm::to_string(p.serving.itl), ", E2E ",
              pm::to_string(p.serving.e2e), percentiles_text(plan.request, p.serving), ".");

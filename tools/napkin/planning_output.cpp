@@ -394,7 +394,14 @@ std::string load_text(const pm::plan_request& q) {
   target("TTFT", q.targets.ttft);
   target("ITL", q.targets.itl);
   target("E2E", q.targets.e2e);
-  return wrapped(cat(s, "; up to ", q.gpus, q.gpus == 1 ? " GPU." : " GPUs."), 0);
+  s = wrapped(cat(s, "; up to ", q.gpus, q.gpus == 1 ? " GPU." : " GPUs."), 0);
+  const double longest = q.load.input_tokens + q.load.output_tokens;
+  if (!q.model.max_context || !(longest > *q.model.max_context)) return s;
+  return s + wrapped(cat("Requests have ", pm::detail::number_text(longest),
+                         " tokens, and the model's limit is ",
+                         pm::detail::number_text(*q.model.max_context),
+                         "; engines refuse longer requests."),
+                     0);
 }
 
 /// Engines that were compared.
@@ -565,6 +572,9 @@ json plan_json(const planned& p, const json& object) {
   out.update(money_json(p));
   out.update(search_json(p));
   out["meets_targets"] = meets_targets(p);
+  const auto& limit = p.request.model.max_context;
+  if (limit && p.request.load.input_tokens + p.request.load.output_tokens > *limit)
+    out["context_limit"] = *limit;
   out["best"] = nullptr;
   json frontier = json::array();
   for (std::size_t i = 0; i < p.result.frontier.size(); ++i) {

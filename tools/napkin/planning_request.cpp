@@ -247,6 +247,11 @@ void set_targets(const request& r, pm::plan_request& q) {
   target("ttft", q.targets.ttft);
   target("itl", q.targets.itl);
   target("e2e", q.targets.e2e);
+  if (q.targets.itl && !(q.load.output_tokens > 1.0)) {
+    throw error(error_code::inconsistent,
+                "output_tokens is 1, and itl is a target: one token has no inter-token latency; "
+                "allowed: targets of ttft or e2e");
+  }
   q.max_queueing_time = r.number("longest_wait") * pm::second;
   if (r.has("gpus") || !limits_queue(r)) return;
   const plan_queue_limits limits;

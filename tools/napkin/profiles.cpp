@@ -6,6 +6,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/step/operators.hpp>
 
+#include "engine_settings.hpp"
 #include "io/text.hpp"
 
 namespace napkin {
@@ -188,8 +189,57 @@ pm::evidence evidence_of(const calibration& c, profile_part part,
   return evidence_of(c.calibration, t);
 }
 
-profile_note note_of(const calibration& c, const pm::evidence& stands_on) {
-  profile_note note{c.accelerator.c_str(), stands_on.weakest(), {}, {}};
+namespace {
+
+/// "vLLM 0.11 to 0.18, until 2026-04".
+std::string text_of(const pm::measured_releases& r) {
+  if (r.until.year == 0) return r.software;
+  return common::cat(r.software, ", until ", std::to_string(r.until.year),
+                     r.until.month < 10 ? "-0" : "-", std::to_string(r.until.month));
+}
+std::string text_of(const pm::release_number& r) {
+  return common::cat(std::to_string(r.major), ".", std::to_string(r.minor),
+                     r.patch > 0 ? common::cat(".", std::to_string(r.patch)) : "");
+}
+
+/// Number of releases from one to the other: patches of SGLang, which counts so, minors of others.
+std::optional<int> releases_between(const pm::release_number& a, const pm::release_number& b,
+                                    bool counts_patches) {
+  if (a.major != b.major || (counts_patches && a.minor != b.minor)) return {};
+  return counts_patches ? b.patch - a.patch : b.minor - a.minor;
+}
+
+std::optional<unmeasured_release> unmeasured(std::string_view asked,
+                                             const pm::measured_releases& known) {
+  auto version = release_number_of(asked);
+  if (!version) return {};
+  const bool counts_patches = known.newest.patch > 0;
+  if (!counts_patches) version->patch = 0;
+  if (*version >= known.oldest && *version <= known.newest) return {};
+  const bool is_newer = *version > known.newest;
+  const pm::release_number& nearest = is_newer ? known.newest : known.oldest;
+  return unmeasured_release{std::string(asked), text_of(nearest), is_newer,
+                            is_newer ? releases_between(nearest, *version, counts_patches)
+                                     : releases_between(*version, nearest, counts_patches)};
+}
+
+void add_releases(profile_note& note, const calibration& c, const pm::evidence& stands_on,
+                  profile_part part) {
+  for (const pm::profile_note& p : stands_on) {
+    if (p.releases != nullptr && p.part != pm::profile_part::quantisation)
+      note.releases.push_back({pm::name_of(p.part), text_of(*p.releases)});
+  }
+  const pm::measured_releases* engine = c.calibration.engine.releases;
+  if (engine == nullptr || part != profile_part::all) return;
+  note.releases.push_back({"engine", text_of(*engine)});
+  note.asked_release = unmeasured(c.asked_version, *engine);
+}
+
+}  // namespace
+
+profile_note note_of(const calibration& c, const pm::evidence& stands_on, profile_part part) {
+  profile_note note{.name = c.accelerator.c_str(), .basis = stands_on.weakest()};
+  add_releases(note, c, stands_on, part);
   for (const pm::profile_note& p : stands_on) {
     std::string text = p.from->text;
     if (p.donor != nullptr) {
@@ -212,21 +262,52 @@ std::string text_of(const profile_note& note) {
   return text + ")";
 }
 
-std::string transfers_text(const profile_note& note) {
-  std::vector<std::pair<std::string, std::string>> by_gpu;
-  for (const profile_transfer& t : note.transfers) {
-    const auto same = std::find_if(by_gpu.begin(), by_gpu.end(),
-                                   [&](const auto& g) { return g.first == t.source_gpu; });
-    if (same == by_gpu.end()) {
-      by_gpu.emplace_back(t.source_gpu, t.part);
+namespace {
+
+/// Parts with equal texts, each text once: "GEMM, attention: source GPU h100_sxm".
+class parts_by_text {
+ public:
+  void add(const std::string& part, const std::string& text) {
+    const auto same =
+        std::find_if(all_.begin(), all_.end(), [&](const auto& g) { return g.first == text; });
+    if (same == all_.end()) {
+      all_.emplace_back(text, part);
     } else {
-      same->second += ", " + t.part;
+      same->second += ", " + part;
     }
   }
-  std::string s;
-  for (const auto& [gpu, parts] : by_gpu)
-    s += common::cat(s.empty() ? "" : "; ", parts, ": source GPU ", gpu);
-  return s;
+  std::string text(std::string_view before) const {
+    std::string s;
+    for (const auto& [text, parts] : all_)
+      s += common::cat(s.empty() ? "" : "; ", parts, ": ", before, text);
+    return s;
+  }
+
+ private:
+  std::vector<std::pair<std::string, std::string>> all_{};
+};
+
+}  // namespace
+
+std::string transfers_text(const profile_note& note) {
+  parts_by_text by_gpu;
+  for (const profile_transfer& t : note.transfers) by_gpu.add(t.part, t.source_gpu);
+  return by_gpu.text("source GPU ");
+}
+
+std::string releases_text(const profile_note& note) {
+  parts_by_text by_software;
+  for (const profile_release& r : note.releases) by_software.add(r.part, r.software);
+  return by_software.text("");
+}
+
+std::string text_of(const unmeasured_release& r) {
+  const std::string count = r.releases ? common::cat(std::to_string(*r.releases),
+                                                     *r.releases == 1 ? " release " : " releases ")
+                                       : "";
+  return common::cat(count, r.is_newer ? "after " : "before ", r.nearest, ", the ",
+                     r.is_newer ? "newest" : "oldest",
+                     " with fitted services; how its times differ is not known");
 }
 
 }  // namespace napkin

@@ -41,6 +41,7 @@ struct calibration {
   perfmodel::time_by_profile kinds{};  ///< kinds of operators in a whole model
   std::string own_service{};  ///< service that the engine's parameters were fitted to, if any
   std::optional<service_uncertainty> widths{};  ///< from the runs of the service itself
+  std::string_view asked_version{};             ///< engine_version of the request, as it spells it
 
   /// Formats of a whole model and whether it runs expert-parallel.
   void runs(const perfmodel::weight_storage& weights, perfmodel::number_format linear,
@@ -49,6 +50,19 @@ struct calibration {
     kinds.kind_of_attention = perfmodel::attention_kind_of(cache, false);
     kinds.kind_of_experts = perfmodel::expert_kind_of(experts, weights.experts, spread);
   }
+};
+
+/// Software that a part of a profile was measured with: "vLLM 0.11 to 0.18, until 2026-04".
+struct profile_release {
+  std::string part{};
+  std::string software{};
+};
+/// Release of an engine that a request names, beyond those with measured services.
+struct unmeasured_release {
+  std::string asked{};
+  std::string nearest{};          ///< nearest measured release
+  bool is_newer = false;          ///< than all measured releases; else older
+  std::optional<int> releases{};  ///< number of releases between them, where they are counted
 };
 
 /// A part of a profile, such as "attention", and the GPU that it was measured on.
@@ -63,6 +77,8 @@ struct profile_note {
   perfmodel::basis basis = perfmodel::basis::given;
   std::string source{};
   std::vector<profile_transfer> transfers{};
+  std::vector<profile_release> releases{};
+  std::optional<unmeasured_release> asked_release{};
 };
 
 /// A profile from a file: of a machine, or of a `service` on the machine of that name.
@@ -109,12 +125,19 @@ struct service_identity {
 /// another model or engine and `given` must match; else leaves the calibration unchanged.
 void put_own_service(calibration& c, const given_profile& given, const service_identity& asked);
 
-/// The profiles behind a time: the weakest basis, and each source once.
-profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on);
+/// The profiles behind a time: the weakest basis, and each source once. Of whole models (part all)
+/// with the releases of the engine's services.
+profile_note note_of(const calibration& c, const perfmodel::evidence& stands_on, profile_part part);
 /// "h100_sxm (measured: fitted to ...)".
 std::string text_of(const profile_note& note);
 /// "GEMM, attention: source GPU h100_sxm"; "" where nothing was transferred.
 std::string transfers_text(const profile_note& note);
+
+/// "GEMM: vLLM 0.24, TensorRT-LLM 1.3; attention: vLLM 0.24"; "" where nothing states a release.
+std::string releases_text(const profile_note& note);
+/// "6 releases after 0.18, the newest with fitted services; what changed in its times is not
+/// known".
+std::string text_of(const unmeasured_release& r);
 
 /// log_sigma of a service's times at that kernel uncertainty: from its own runs, or shipped;
 /// `terms` are the terms of its engine step.

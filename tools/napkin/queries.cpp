@@ -234,6 +234,7 @@ std::optional<calibration> calibration_of_request(const query& asked, const requ
   if (asked.find("engine_version") != nullptr && r.has("engine_version")) {
     c.calibration.links.kernels = perfmodel::catalog::all_reduce_kernels_of(
         c.calibration.target.serving_engine, release_of(r.text("engine_version")));
+    c.asked_version = r.at("engine_version").spelling;
   }
   if (asked.find("activation_format") != nullptr && asked.find("model") != nullptr &&
       r.has("model")) {

@@ -102,17 +102,19 @@ void add_row(outcome<>& out, std::string label, const std::string& text) {
 }
 
 /// "weight_only_int4 + fp8 shorten a request from 9.525 s to 4.301 s (x2.21)."
-std::string conclusion_of(const pm::advice& a) {
+std::string conclusion_of(const pm::advice& a, bool has_intervals) {
   if (!a.current.feasible || a.current_rate || !a.best.feasible) return "";
   const auto time = [](const auto& t) { return pm::to_string(t, 4); };
   if (a.combination.empty())
     return wrapped(cat("No technique shortens a request of ", time(a.current.e2e), "."), 0);
   std::string names;
   for (const std::string& n : a.combination) names += (names.empty() ? "" : " + ") + n;
-  return wrapped(cat("A request takes ", time(a.best.e2e), " with ", names, ", ",
-                     time(a.current.e2e), " without (x", pm::detail::significant(a.combined, 3),
-                     "); ITL ", time(a.best.itl), " and ", time(a.current.itl), "."),
-                 0);
+  const std::string itl =
+      has_intervals ? cat("; ITL ", time(a.best.itl), " and ", time(a.current.itl)) : "";
+  return wrapped(
+      cat("A request takes ", time(a.best.e2e), " with ", names, ", ", time(a.current.e2e),
+          " without (x", pm::detail::significant(a.combined, 3), ")", itl, "."),
+      0);
 }
 
 void add_text(outcome<>& out, const pm::advice& a) {
@@ -179,7 +181,7 @@ outcome<> answered(const pm::advised_service& s, const pm::service_targets& targ
   out.add("combined_e2e_s", "  with the best combination", a.best.e2e);
   out.add("combined_gain", "  gain of the combination", a.combined);
   add_gains(out, a);
-  out.conclusion = conclusion_of(a);
+  out.conclusion = conclusion_of(a, s.load.output_tokens > 1.0);
   out.facts["method"] = "closed_form";
   out.facts["combined"] = a.combination;
   json techniques = json::array();

@@ -100,14 +100,12 @@ struct kv_capacity {
     const pm::detail::drafter_memory<T> drafter = drafts_of(in, d, tokens);
     const pm::basic_memory_budget<T> budget = budget_of(in, d, drafter.weights);
     auto c = capacity(in, d, budget, tokens, in.number("block_size"));
-    if (in.has("draft_model") || in.has("mtp")) {
-      using pm::math::floor;
-      const pm::bytes<T> own = pm::detail::sequence_on_device(d, tokens);
-      c.sequences = floor(T(c.sequences * (own / (own + drafter.sequence))));
-    }
+    if (in.has("draft_model") || in.has("mtp"))
+      pm::detail::share_with_drafter(c, d, pm::detail::sequence_on_device(d, tokens),
+                                     drafter.sequence);
     using pm::upper;
     const bool stateless = !(upper(state_bytes(d.model).value()) > 0.0);
-    if (!stateless) c.tokens = tokens_with_states(d, c, tokens) * pm::token;
+    if (!stateless) set_tokens_with_states(in, c, d, tokens, drafter.sequence);
     outcome<T> out;
     out.add("kv_bytes_per_token", "KV cache per token at long context", per_token);
     if (upper(short_token.value()) != upper(per_token.value()))
@@ -130,18 +128,18 @@ struct kv_capacity {
   }
 
  private:
-  /// Tokens in sequences of `context` of a model with recurrent states, which take the rest: the
-  /// sequences, with their last part, times the context, as vLLM logs it.
-  /// Source: vLLM, v1/core/kv_cache_utils.py, get_kv_cache_capacity.
+  /// Sets tokens and blocks of a model with recurrent states, which take memory of their own.
   template <pm::Scalar T>
-  static T tokens_with_states(const pm::basic_deployment<T>& d, const pm::basic_kv_capacity<T>& c,
-                              const T& context) {
+  static void set_tokens_with_states(inputs<T>& in, pm::basic_kv_capacity<T>& c,
+                                     const pm::basic_deployment<T>& d, const T& context,
+                                     const pm::bytes<T>& drafter) {
     using pm::upper;
     using pm::math::floor;
-    const pm::bytes<T> own = pm::detail::sequence_on_device(d, context);
-    const T most = T(c.tokens / pm::token);
-    const T fitting = floor(T(c.available / own * context));
-    return upper(fitting) < upper(most) ? fitting : most;
+    const pm::bytes<T> sequence = pm::detail::sequence_on_device(d, context) + drafter;
+    const T fitting = pm::detail::tokens_with_states(d, c.available, sequence, context);
+    if (!(upper(fitting) < upper(T(c.tokens / pm::token)))) return;
+    c.tokens = fitting * pm::token;
+    c.blocks = floor(T(fitting / in.number("block_size")));
   }
   /// "Room for 360 sequences of 32000 tokens on 64 GPUs (8 data-parallel groups of 8)."
   static std::string conclusion_of(const pm::deployment& d, double sequences, double context) {

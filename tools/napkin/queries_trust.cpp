@@ -27,7 +27,8 @@ struct published_runs {
   const char* accelerator;
   const char* engine;
   int runs;
-  bool fitted;  ///< constants of the engine were fitted to these runs
+  bool fitted;                ///< constants of the engine were fitted to these runs
+  const char* measured_with;  ///< the engine's releases and the latest month; "": not stated
   figure_errors itl{}, ttft{}, rate{}, e2e{};
 };
 constexpr published_runs published[] = {
@@ -89,7 +90,8 @@ std::string all_errors(const published_runs& r) {
   return s;
 }
 std::string service_text(const published_runs& r) {
-  return cat(r.model, " on ", r.accelerator, " by ", r.engine);
+  const char* const with = r.measured_with;
+  return cat(r.model, " on ", r.accelerator, " by ", r.engine, *with == '\0' ? "" : " ", with);
 }
 
 json json_of(const figure_errors& e) {
@@ -106,6 +108,7 @@ json json_of(const published_runs& r, double d) {
           {"engine", r.engine},
           {"runs", r.runs},
           {"fitted", r.fitted},
+          {"measured_with", r.measured_with},
           {"distance", number_json("distance", d)},
           {"itl", json_of(r.itl)},
           {"ttft", json_of(r.ttft)},
@@ -146,9 +149,11 @@ outcome<> trust_outcome(const request& r, const calibration*) {
   out.facts["published"] = json::array();
   for (const auto& [d, p] : all) {
     out.facts["published"].push_back(json_of(*p, d));
-    out.notes.push_back({service_text(*p),
-                         cat(p->protocol, ", ", p->runs, p->runs == 1 ? " run" : " runs",
-                             p->fitted ? " (fitted)" : "", ": ", all_errors(*p), ". ", p->source)});
+    const char* const with = p->measured_with;
+    out.notes.push_back({cat(p->model, " on ", p->accelerator, " by ", p->engine),
+                         cat(*with == '\0' ? "" : cat(with, "; "), p->protocol, ", ", p->runs,
+                             p->runs == 1 ? " run" : " runs", p->fitted ? " (fitted)" : "", ": ",
+                             all_errors(*p), ". ", p->source)});
   }
   return out;
 }

@@ -123,6 +123,7 @@ void assign(const key& k, const json& given, value& out) {
   }
   if (!given.is_string()) v.refuse(json_fault::wrong_type, k.allowed());
   const std::string& text = given.get_ref<const std::string&>();
+  out.spelling = text;
   out.text = k.kind == key_kind::word ? word_of(k, text) : std::string_view(text);
   if (k.kind == key_kind::word && !(k.gguf && gguf_storage(out.text)) &&
       std::find(k.words.begin(), k.words.end(), out.text) == k.words.end()) {
@@ -281,16 +282,14 @@ void check_profile(const query& asked, const given_profile* p,
 }
 
 /// Throws inconsistent for TensorRT-LLM on accelerators that it does not run on.
-/// Source: TensorRT-LLM's support matrix, which has NVIDIA GPUs alone.
 void require_engine(const request& r) {
   if (r.asked().find("engine") == nullptr || !r.has("engine")) return;
   const auto engines = split(r.text("engine"), ',');
   if (std::find(engines.begin(), engines.end(), "trtllm") == engines.end()) return;
   for (const auto& all : {r.accelerators(), r.prefill_accelerators()}) {
     for (const found_accelerator& a : all) {
+      if (engine_runs_on(perfmodel::engine::trtllm, *a)) continue;
       const auto kind = perfmodel::facts_of(a->architecture).kind;
-      if (kind == perfmodel::machine_kind::gpu_nvidia || kind == perfmodel::machine_kind::unknown)
-        continue;
       throw error(error_code::inconsistent,
                   cat("engine is trtllm, and TensorRT-LLM does not run on ", a->name.view(), " (",
                       name_of(kind), "); allowed: an NVIDIA GPU, or none, vllm or sglang"));

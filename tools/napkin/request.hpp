@@ -25,6 +25,7 @@ struct value {
   double number = 0.0;
   bool flag = false;
   std::string_view text{};
+  std::string_view spelling{};  ///< text of a word as the request has it
   std::vector<double> numbers{};
 };
 

@@ -33,6 +33,13 @@ std::vector<wanted> targets_in(const json& object, const similar_requests& answe
                 "targets are missing; require needs one: itl, ttft, e2e, time or throughput, such "
                 "as --itl 10ms or {\"targets\":{\"itl_s\":0.01}}");
   }
+  const request& base = answers.base();
+  const bool has_outputs = answers.asked().find("output_tokens") != nullptr;
+  if (at->contains("itl_s") && has_outputs && base.has("output_tokens") &&
+      !(base.number("output_tokens") > 1.0))
+    throw error(error_code::inconsistent,
+                "output_tokens is 1, and itl is a target: one token has no inter-token latency; "
+                "allowed: targets of ttft, e2e or throughput");
   std::vector<wanted> all;
   const outcome<> now = answers(answers.base_object());
   for (const auto& [name, x] : at->items()) {

@@ -297,8 +297,9 @@ summary_part predicted_step(const pm::deployment& d, const pm::iteration& i,
   double busy = part.time_s;
   for (const auto& [name, g] : all.all()) busy += g.time;
   const auto exposed =
-      pm::detail::exposed_launches(rank, pm::duration<>(busy / times * pm::second)).value();
-  add_step(part, {"launches without CUDA graphs", "", times * exposed, by_launches});
+      pm::detail::exposed_launches(rank, policy, pm::duration<>(busy / times * pm::second)).value();
+  add_step(part, {d.cuda_graphs ? "launches of prefill" : "launches without CUDA graphs", "",
+                  times * exposed, by_launches});
   const double host = pm::detail::cpu_time_of_step(rank, policy).value();
   add_step(part, {"CPU per step", times == 1.0 ? "" : cat(digits(times), " x ", time_text(host)),
                   times * host, by_host});

@@ -174,4 +174,13 @@ constexpr engine_list engines_on(const accelerator& a) {
   }
 }
 
+/// Whether an engine may run on an accelerator: false for TensorRT-LLM where a machine is known not
+/// to be an NVIDIA GPU.
+/// Source: TensorRT-LLM, supported-hardware.
+/// Test: a plan for MI300X leaves TensorRT-LLM out, with this reason.
+constexpr bool engine_runs_on(engine e, const accelerator& a) {
+  const machine_kind kind = facts_of(a.architecture).kind;
+  return e != engine::trtllm || kind == machine_kind::gpu_nvidia || kind == machine_kind::unknown;
+}
+
 }  // namespace perfmodel::inline v0_3

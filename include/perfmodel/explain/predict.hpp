@@ -20,12 +20,15 @@ using service_prediction = basic_service_prediction<>;
 
 /// Kernels of the all-reduces of an engine step, which are most of its communication: the engine's
 /// custom all-reduce if it connects all ranks and its buffer holds the message (8 MiB are 512
-/// tokens of 8,192 hidden units in 16 bits), else NCCL.
-/// Test: 70B over 8 H100: custom for a batch of 64, NCCL for a chunk of 8,192 and over 16 ranks.
+/// tokens of 8,192 hidden units in 16 bits), else NCCL, or NCCL between nodes.
+/// Test: 70B over 8 H100: custom for a batch of 64, NCCL for a chunk of 8,192, and between nodes
+/// over 16 ranks.
 template <Scalar T>
 constexpr collective_kind all_reduce_kind_of(const basic_deployment<T>& d,
                                              const basic_iteration<T>& i,
                                              const basic_calibrated<T>& calibration) {
+  if (d.network && d.layout.stage_ranks() > d.device.fabric.reach())
+    return collective_kind::between_nodes;
   basic_schedule<T> s;
   s.algorithm = collective_algorithm::one_shot;
   s.ranks = d.layout.tensor;
@@ -47,8 +50,7 @@ constexpr collective_kind prefill_all_reduce_kind_of(const basic_deployment<T>& 
 namespace detail {
 
 /// Time of an engine step by the profile behind it. Element-wise kernels (norms, embeddings) have
-/// the DRAM share of the machine, which is in the GEMM profile; the communication of stages over
-/// several nodes has the network's.
+/// the DRAM share of the machine, which is in the GEMM profile.
 template <Scalar T>
 constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<T>& d,
                                                          const basic_estimate<T>& e,
@@ -56,13 +58,11 @@ constexpr basic_time_by_profile<T> profile_times_of_step(const basic_deployment<
                                                          bool is_prefill = false) {
   basic_time_by_profile<T> by;
   by.kind_of_all_reduces = kind_of_all_reduces;
-  const bool over_nodes = d.network && d.layout.stage_ranks() > d.device.fabric.reach();
-  duration<T>& communication = over_nodes ? by.network : by.links;
   for (const auto& t : e.terms) {
     const std::string_view name = t.name;
     duration<T>& time = name == name_of(operator_class::attention) ? by.attention
                         : name == name_of(operator_class::experts) ? by.experts
-                        : name == "communication"                  ? communication
+                        : name == "communication"                  ? by.links
                         : name == "launches"                       ? by.launches
                                                                    : by.gemms;
     time += t.time;

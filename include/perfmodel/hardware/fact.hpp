@@ -1,6 +1,7 @@
 // A hardware value that knows where it comes from.
 #pragma once
 
+#include <compare>
 #include <concepts>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/units/constants.hpp>
@@ -35,6 +36,23 @@ constexpr const char* name_of(basis b) {
 struct source {
   basis how = basis::given;
   const char* text = "given by the caller";
+};
+
+/// Release of a program: major.minor.patch.
+struct release_number {
+  int major = 0, minor = 0, patch = 0;
+  friend constexpr auto operator<=>(const release_number&, const release_number&) = default;
+};
+/// Month of a calendar; year 0: not known.
+struct calendar_month {
+  int year = 0, month = 0;
+};
+/// Software that the measurements behind a profile were made with, and the month of the latest one
+/// where their tables state it. A serving engine has also its oldest and its newest release.
+struct measured_releases {
+  const char* software = "";
+  calendar_month until{};
+  release_number oldest{}, newest{};
 };
 
 inline constexpr source given_by_caller{};

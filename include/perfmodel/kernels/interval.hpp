@@ -44,6 +44,7 @@ struct profile_note {
   const source* dequantisation_source = nullptr;
   /// source of the parameters of experts in 16 or 4 bits, if those were measured elsewhere
   const source* as_stored_source = nullptr;
+  const measured_releases* releases = nullptr;  ///< null: not measured, or by the caller
 
   /// log_sigma of one kind of operators; if that was not measured, the profile's.
   template <class Kind>
@@ -120,9 +121,9 @@ constexpr prediction<Estimate> prediction_of(const Estimate& e, const Estimate& 
 enum class gemm_kind { sixteen_bit, eight_bit, eight_bit_blocks, four_bit, integer, dequantised };
 enum class attention_kind { decode, low_precision_decode, prefill, low_precision_prefill };
 enum class expert_kind { as_stored, dequantised, low_precision, expert_parallel };
-/// Library of a collective: a communication library (NCCL), or a serving engine's own all-reduce
-/// kernels.
-enum class collective_kind { library, own_kernels };
+/// Library of a collective: a communication library (NCCL), a serving engine's own all-reduce
+/// kernels, or a communication library between nodes, which has the network's evidence.
+enum class collective_kind { library, own_kernels, between_nodes };
 
 /// Kind of a GEMM with activations in `format`. It multiplies in the wider of that and the format
 /// of the weights; `dequantised`: 16-bit operands, weights of fewer bits.

@@ -90,6 +90,7 @@ struct fitted_profile<Parameters<T>> {
   Parameters<T> standard_error{};
   T log_sigma{};
   const source* from = &given_by_caller;
+  const measured_releases* releases = nullptr;  ///< null: not measured, or by the caller
 
   /// True if the parameters were fitted to another accelerator model than `name`.
   constexpr bool transferred() const { return donor != nullptr && !(donor->name == name); }
@@ -102,6 +103,7 @@ struct fitted_profile<Parameters<T>> {
     f("standard_error", s.standard_error...);
     f(field::within("log_sigma", 0.0, 100.0, "0 to 100"), s.log_sigma...);
     f("from", s.from...);
+    f("releases", s.releases...);
   }
 };
 
@@ -222,6 +224,9 @@ struct basic_engine_profile {
   duration<T> prefill_latent_layer_time{};
   /// additional time per layer with a recurrence, in steps with prefill
   duration<T> prefill_recurrent_layer_time{};
+  /// CPU time per layer with 4-bit experts and 16-bit operands in steps with prefill: its launches,
+  /// hidden where kernels and links take longer
+  duration<T> prefill_expert_launch_time{};
   duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
   T request_iterations{};          ///< engine steps that a request waits before it can join one
@@ -237,6 +242,7 @@ struct basic_engine_profile {
   std::optional<T> step_time_factor{};
   T log_sigma{};  ///< uncertainty of GEMMs with quantised operands, see fitted_profile
   const source* from = &given_by_caller;
+  const measured_releases* releases = nullptr;  ///< releases of the services behind its times
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
@@ -262,6 +268,7 @@ struct basic_engine_profile {
     f(field::not_negative("latent_layer_time"), s.latent_layer_time...);
     f(field::not_negative("prefill_latent_layer_time"), s.prefill_latent_layer_time...);
     f(field::not_negative("prefill_recurrent_layer_time"), s.prefill_recurrent_layer_time...);
+    f(field::not_negative("prefill_expert_launch_time"), s.prefill_expert_launch_time...);
     f(field::not_negative("rank_wait"), s.rank_wait...);
     f(field::not_negative("request_cpu_time"), s.request_cpu_time...);
     f(field::not_negative("request_iterations"), s.request_iterations...);
@@ -272,6 +279,7 @@ struct basic_engine_profile {
     f(field::positive("step_time_factor"), s.step_time_factor...);
     f(field::not_negative("log_sigma"), s.log_sigma...);
     f("from", s.from...);
+    f("releases", s.releases...);
   }
 };
 using engine_profile = basic_engine_profile<>;

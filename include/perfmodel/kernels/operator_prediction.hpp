@@ -127,7 +127,8 @@ constexpr evidence evidence_of(const basic_calibrated<T>& c, const basic_time_by
   }
   add(profile_part::attention, t.attention);
   add(profile_part::experts, t.experts);
-  add(profile_part::links, t.links);
+  const bool is_between_nodes = t.kind_of_all_reduces == collective_kind::between_nodes;
+  add(is_between_nodes ? profile_part::network : profile_part::links, t.links);
   add(profile_part::network, t.network);
   return e;
 }

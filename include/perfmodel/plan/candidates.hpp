@@ -131,6 +131,8 @@ inline engine_list engines_of(const plan_request& q, const accelerator& a,
 }
 
 inline constexpr const char* no_such_format = "the accelerator does not compute in this format";
+inline constexpr const char* engine_does_not_run =
+    "the engine does not run on this accelerator; TensorRT-LLM needs an NVIDIA GPU";
 inline constexpr plan_precision no_precision{};
 
 /// List of all candidates of a request, in the order in which they are evaluated.
@@ -187,6 +189,10 @@ class candidate_list {
   }
 
   void add_accelerator(const accelerator& a, engine e) {
+    if (!engine_runs_on(e, a)) {
+      add_infeasible(a, e, no_precision, engine_does_not_run);
+      return;
+    }
     for (const plan_precision& f : q_.precisions) {
       if (!runs_under(f, e) || !runs_on(f, a)) continue;
       if (!supports_formats(a, f)) {
@@ -200,7 +206,7 @@ class candidate_list {
 
   bool has_engine(const accelerator& a, engine e) const {
     const engine_list all = engines_of(q_, a, scope_);
-    return std::find(all.begin(), all.end(), e) != all.end();
+    return engine_runs_on(e, a) && std::find(all.begin(), all.end(), e) != all.end();
   }
   /// Adds disaggregated pools with `prefill` as the prefill accelerator and another accelerator for
   /// decode. Both use the same engine and formats.
@@ -208,6 +214,7 @@ class candidate_list {
     bool has_shared_engine = false;
     for (const engine e : engines_of(q_, prefill, scope_)) {
       const auto shares = [&](const accelerator& a) { return has_engine(a, e); };
+      if (!engine_runs_on(e, prefill)) continue;
       if (std::none_of(q_.accelerators.begin(), q_.accelerators.end(), shares)) continue;
       has_shared_engine = true;
       if (find_accelerator(q_.accelerators, prefill.name) == nullptr) check_prefill(prefill, e);

@@ -121,6 +121,7 @@ class plan_collector {
     for (const plan_refusal& r : q_.refused) {
       if (!refuses(r, p)) continue;
       reject(p, r.why);
+      note_refused(p, r.why);
       return true;
     }
     if (!p.meets_targets && !has_met_targets() && is_nearest(x)) {
@@ -163,6 +164,14 @@ class plan_collector {
   }
   bool is_nearest(const evaluated_point& x) const {
     return !r_.nearest_point || x.misses.worst() < r_.nearest_miss;
+  }
+  /// A refused point misses its target by needed / available of the refusal, and may be nearest.
+  void note_refused(const plan_point& p, const feasibility& why) {
+    const double miss = why.available > 0.0 ? why.needed / why.available : infinity;
+    if (has_met_targets() || (r_.nearest_point && r_.nearest_miss <= miss)) return;
+    r_.nearest_point = p;
+    r_.nearest_point->meets_targets = false;
+    r_.nearest_miss = miss;
   }
   /// Rejects a point that exceeds a limit of queueing. Returns whether it did.
   bool queues_too_long(const evaluated_point& x) {

@@ -84,7 +84,8 @@ struct plan_result {
   bool all_priced = true;
   /// Index in `frontier` of the cheapest point that meets the targets; empty if no point does.
   std::optional<std::size_t> best{};
-  /// Point nearest to the targets: its largest miss is the smallest. Only if `best` is empty.
+  /// Point nearest to the targets: its largest miss is the smallest. Only if `best` is empty. A
+  /// refused point misses by what its refusal says.
   std::optional<plan_point> nearest_point{};
   /// Largest miss of `nearest_point`: a latency / its target, or queueing / its limit.
   double nearest_miss = 1.0;

@@ -292,6 +292,7 @@ class disaggregated_bound : pool_flow<T, Prefill, Decode> {
     s_.throughput = d_.decode.replicas * batch_ * request / (decode_steps_ * step_at(batch_));
     latencies(T(1.0), unloaded_ttft_);
     s_.e2e = named("end to end", max(s_.e2e, duration<T>(all * request / s_.throughput)));
+    if (!(upper(l_.output_tokens) > 1.0)) s_.ttft = s_.e2e;  // the first token is the last
   }
 
   constexpr void open(const basic_open_loop<T>& loop) {

@@ -166,15 +166,13 @@ template <Scalar T>
 constexpr basic_kv_capacity<T> speculative_capacity(const basic_deployment<T>& given,
                                                     const basic_speculation<T>& s, const T& context,
                                                     const basic_prefix_levels<T>& shared = {}) {
-  using math::floor;
   const drafter_memory<T> m = memory_of_drafter(given, s, context);
   basic_deployment<T> d = given;
   d.states_per_sequence = 1.0 + s.width * T(s.length);
   const basic_memory_budget<T> budget =
       budget_with_weights(d, bytes<T>(weights_on_device(d) + m.weights));
   basic_kv_capacity<T> c = shared_prefix_capacity(d, budget, shared, context, T(16.0));
-  const bytes<T> own = sequence_on_device(d, context);
-  c.sequences = floor(T(c.sequences * (own / (own + m.sequence))));
+  share_with_drafter(c, d, sequence_on_device(d, context), m.sequence);
   return c;
 }
 

@@ -2,6 +2,7 @@
 // engine's format, one per draft token, and pools of them; keys and values of images.
 #pragma once
 
+#include <perfmodel/laws/kv_cache.hpp>
 #include <perfmodel/model/kv_cache_shape.hpp>
 #include <perfmodel/parallel/tensor.hpp>
 #include <perfmodel/step/deployment.hpp>
@@ -57,17 +58,47 @@ constexpr bytes<T> states_on_device(const basic_deployment<T>& d) {
          T(d.layout.pipeline);
 }
 
+/// SGLang's pool of recurrent states over its pool of KV cache.
+inline constexpr double sglang_state_ratio = 0.9;
+
 /// Bytes that a sequence needs of a memory that SGLang splits once into a pool of states (0.9 to 1)
 /// and one of KV cache: whichever pool is full first. Other engines have one pool.
 /// Source: sglang, server_args.py, mamba_full_memory_ratio.
 template <Scalar T>
 constexpr bytes<T> sequence_of_pools(const basic_deployment<T>& d, const bytes<T>& sequence) {
-  constexpr double ratio = 0.9;
+  constexpr double ratio = sglang_state_ratio;
   const bytes<T> states = states_on_device(d);
   const bytes<T> cache = sequence - states;
   if (d.serving_engine != engine::sglang || !(upper(states.value()) > 0.0)) return sequence;
   return bytes<T>::from_value(
       scalar_max(T(states.value() * ((1.0 + ratio) / ratio)), T(cache.value() * (1.0 + ratio))));
+}
+
+/// Tokens of a memory of `available` bytes that holds sequences of `context` tokens and their
+/// recurrent states: available / sequence x context. In SGLang, those of the pool of KV cache.
+/// Sources: vLLM, v1/core/kv_cache_utils.py, get_kv_cache_capacity; SGLang as sequence_of_pools.
+/// Test: Qwen3.5-27B under both engines, by hand (tests/cli/model_files.sh).
+template <Scalar T>
+constexpr T tokens_with_states(const basic_deployment<T>& d, const bytes<T>& available,
+                               const bytes<T>& sequence, const T& context) {
+  using math::floor;
+  if (d.serving_engine != engine::sglang) return floor(T(available / sequence * context));
+  const bytes<T> cache = sequence - states_on_device(d);
+  return floor(T(available / ((1.0 + sglang_state_ratio) * cache) * context));
+}
+
+/// Leaves room for a drafter's cache of `drafter` bytes per sequence of `own` bytes. SGLang stores
+/// it in the pool of KV cache, which recurrent states may leave unused.
+/// Test: Qwen3.5-27B with MTP heads, by hand (tests/cli/model_files.sh).
+template <Scalar T>
+constexpr void share_with_drafter(basic_kv_capacity<T>& c, const basic_deployment<T>& d,
+                                  const bytes<T>& own, const bytes<T>& drafter) {
+  using math::floor;
+  const T share = T(sequence_of_pools(d, own) / sequence_of_pools(d, bytes<T>(own + drafter)));
+  const T blocks = floor(T(c.blocks * share));
+  if (upper(c.blocks) > 0.0) c.tokens = c.tokens * T(blocks / c.blocks);
+  c.blocks = blocks;
+  c.sequences = floor(T(c.sequences * share));
 }
 
 }  // namespace perfmodel::inline v0_3::detail

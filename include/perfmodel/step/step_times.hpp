@@ -175,10 +175,30 @@ constexpr T launched_kernels(const rank_step<T>& p) {
   }
   return n;
 }
-/// Time that the launches of a step add to its kernels without CUDA graphs: max(0, n t - kernels).
-template <Scalar T>
-constexpr duration<T> exposed_launches(const rank_step<T>& p, const duration<T>& kernels) {
-  if (p.replica.cuda_graphs) return {};
+/// CPU time that launches the layers with MXFP4 experts and 16-bit operands in a step with prefill,
+/// which no graph holds: layers x engine.prefill_expert_launch_time.
+template <Scalar T, class Engine>
+constexpr duration<T> prefill_launches(const rank_step<T>& p, const Engine& engine) {
+  if (!p.has_prefills() || !(upper(engine.prefill_expert_launch_time.value()) > 0.0)) return {};
+  if (p.formats.weights.experts.format != number_format::fp4 ||
+      bits_of(p.formats.experts.format) < 16.0)
+    return {};
+  const T experts = layers_with<basic_expert_shape<T>, T>(p.model().layers.feed_forwards);
+  return p.prefill_share() * (experts * engine.prefill_expert_launch_time);
+}
+/// Time that launches add to the kernels of a step: max(0, launches - kernels). Launches are those
+/// of all kernels without CUDA graphs, else prefill_launches.
+/// Tests: tests/unit/engines.cpp, tests/unit/engine_options.cpp.
+template <Scalar T, class Policy>
+constexpr duration<T> exposed_launches(const rank_step<T>& p, const Policy& policy,
+                                       const duration<T>& kernels) {
+  if (p.replica.cuda_graphs) {
+    if constexpr (requires { policy.engine.prefill_expert_launch_time; }) {
+      const duration<T> launches = prefill_launches(p, policy.engine);
+      if (upper(launches.value()) > 0.0) return max(duration<T>(launches - kernels), duration<T>{});
+    }
+    return {};
+  }
   return max(duration<T>(launched_kernels(p) * lift<T>(eager_launch_time) - kernels),
              duration<T>{});
 }
@@ -262,7 +282,7 @@ class predicted_step {
     x.links = link_time(p);
     x.host_link = reads_over_host_link(s.weights);
     add(limiter::link, "host_link", x.host_link);
-    x.launches = exposed_launches(p, x.time());
+    x.launches = exposed_launches(p, policy_, x.time());
     add(limiter::launch, "launches", x.launches);
     x.host = cpu_time_of_step(p, policy_);
     add(limiter::launch, "host", x.host);
@@ -326,7 +346,7 @@ class predicted_step {
       time += reads_over_host_link(demand_of_rank(p).weights);
     }
     time += link_time(p);
-    return time + exposed_launches(p, time) + cpu_time_of_step(p, policy_);
+    return time + exposed_launches(p, policy_, time) + cpu_time_of_step(p, policy_);
   }
 
   const basic_deployment<T>& replica_;

@@ -15,6 +15,14 @@ inline constexpr source aiter_moe{basis::measured, "fitted to the tuned experts 
 inline constexpr source assumed_attention{basis::assumed, "Hopper's times and shares: no attention is published for this machine"};
 // clang-format on
 }  // namespace sources
+namespace releases {
+// clang-format off
+inline constexpr measured_releases
+    aiter{"AITER e4048607"},
+    services_of_sglang_on_amd{"SGLang 0.5.5 to 0.5.7", {2026, 1}, {0, 5, 5}, {0, 5, 7}},
+    services_of_vllm_on_mi300x{"vLLM 0.10", {}, {0, 10}, {0, 10}};
+// clang-format on
+}  // namespace releases
 
 // Printed by tools/fit/fit_amd.cpp, except for four parameters. matrix_share is the best bf16 GEMM
 // of other measurements (stas00/ml-engineering, mamf: 668.4 of 1307.4 TFLOP/s and 1565.0 of
@@ -27,10 +35,10 @@ inline constexpr machine_profile
     //           us      share   share  TB/s      us         us     slowdown  TB/s
     profile_mi355x = fitted_to(mi355x, sources::aiter_gemm, 0.226,
     machine_row({0.5000, 0.6219, 0.74,  15.91,    3.152,     4.718, 0.0,      15.91}),
-    machine_row({0.23,   0.0,    0.0,   0.18,     0.24,      0.19})),
+    machine_row({0.23,   0.0,    0.0,   0.18,     0.24,      0.19}), releases::aiter),
     profile_mi300x = fitted_to(mi300x, sources::aiter_gemm, 0.134,
     machine_row({1.817,  0.5112, 0.74,  18.03,    2.756,     4.718, 0.0,      18.03}),
-    machine_row({0.30,   0.0,    0.0,   2.0,      0.24}));
+    machine_row({0.30,   0.0,    0.0,   2.0,      0.24}), releases::aiter);
 // clang-format on
 
 /// matrix_share of MI325X: its best bf16 GEMM, 785 of 1307.4 TFLOP/s (stas00/ml-engineering, mamf).
@@ -62,9 +70,13 @@ constexpr void set_engine_on_amd(engine_profile& e, const accelerator& a, engine
   if (by == engine::sglang) {
     e.expert_layer_time = (cdna3 ? 280.0 : 70.0) * us - e.layer_time;
     e.run_start = 3.0 * second;
+    e.releases = &releases::services_of_sglang_on_amd;
     e.prefill_recurrent_layer_time = {};
   }
-  if (by == engine::vllm && cdna3) e.layer_time = 11.0 * us;
+  if (by == engine::vllm && cdna3) {
+    e.layer_time = 11.0 * us;
+    e.releases = &releases::services_of_vllm_on_mi300x;
+  }
 }
 
 /// AITER's fused expert kernels (Composable Kernel, assembly), fitted by tools/fit/fit_amd.cpp. In
@@ -92,6 +104,7 @@ constexpr attention_profile assumed_attention(const machine_profile& machine) {
   p.standard_error = {};
   p.log_sigma = 0.5;
   p.from = &sources::assumed_attention;
+  p.releases = nullptr;
   return p;
 }
 inline constexpr attention_profile attention_mi300x = assumed_attention(profile_mi300x);

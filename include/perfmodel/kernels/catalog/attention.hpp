@@ -68,19 +68,19 @@ inline constexpr attention_profile
     //             us       us            GHz           share     TB/s
     attention_a100_sxm = fitted_to(a100_sxm_80gb, sources::aic_attention, 0.065,
     attention_row({5.197,   2.870,        24.91,        0.6735,   1.568}),
-    attention_row({0.1325,  0.06938,      0.8533,       0.003377})),
+    attention_row({0.1325,  0.06938,      0.8533,       0.003377}), releases::vllm_0_14),
     attention_h100_sxm = fitted_to(h100_sxm, sources::aic_attention, 0.07,
     attention_row({8.241,   2.716,        32.39,        1.072}),
-    attention_row({0.05793, 0.03292,      0.5001,       0.006902})),
+    attention_row({0.05793, 0.03292,      0.5001,       0.006902}), releases::vllm_0_24),
     attention_h200_sxm = fitted_to(h200_sxm, sources::aic_attention, 0.068,
     attention_row({7.890,   2.838,        30.82,        1.002}),
-    attention_row({0.05559, 0.03076,      0.3317,       0.005916})),
+    attention_row({0.05559, 0.03076,      0.3317,       0.005916}), releases::vllm_0_24),
     attention_b200_sxm = fitted_to(b200_sxm, sources::aic_attention, 0.084,
     attention_row({7.576,   1.239,        189.1,        0.7278,   8.927}),
-    attention_row({0.04184, 0.01747,      6.238,        0.005048, 0.1768})),
+    attention_row({0.04184, 0.01747,      6.238,        0.005048, 0.1768}), releases::vllm_0_24),
     attention_l40s = fitted_to(l40s, sources::aic_attention, 0.081,
     attention_row({5.388,   1.890,        14.39,        0.5850,   4.950}),
-    attention_row({0.06368, 0.05516,      0.3952,       0.002223, 0.2206}));
+    attention_row({0.06368, 0.05516,      0.3952,       0.002223, 0.2206}), releases::vllm_0_24);
 // clang-format on
 
 /// Attention kernels of vllm 0.24: FlashAttention-3 on Hopper, TensorRT-LLM's on data-centre

@@ -52,9 +52,10 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
     // A compute unit issues 64 lanes a clock, an SM 128; assumed.
     c.engine.dequantisation_cycles *= 2.0;
   }
-  // Times of fp8 blocks on Hopper: compilation by SGLang, projections by TensorRT-LLM.
+  // Times on Hopper: of fp8 blocks compilation by SGLang and projections by TensorRT-LLM, and its
+  // launches of MXFP4 experts.
   if (a.architecture != chip_architecture::hopper)
-    c.engine.compile_time = c.engine.latent_layer_time = {};
+    c.engine.compile_time = c.engine.latent_layer_time = c.engine.prefill_expert_launch_time = {};
   const catalog::measured_machine* original = catalog::original_of(a);
   if (original == &catalog::measured_rtx_pro_6000) {
     c.mixed_attention = catalog::mixed_attention_rtx_pro_6000;
@@ -64,7 +65,12 @@ constexpr calibrated calibrated_for(const accelerator& a, engine e = engine::non
   c.links = calibrated_collectives_on(a, links, kernels);
   c.network = calibrated_collectives_on(a, network);
   const auto note = [](profile_part part, const auto& p, const kind_log_sigmas& log_sigmas = {}) {
-    return profile_note{part, p.transferred() ? p.donor : nullptr, p.from, p.log_sigma, log_sigmas};
+    return profile_note{.part = part,
+                        .donor = p.transferred() ? p.donor : nullptr,
+                        .from = p.from,
+                        .log_sigma = p.log_sigma,
+                        .by_kind = log_sigmas,
+                        .releases = p.releases};
   };
   profile_note gemms = note(profile_part::gemms, machine, catalog::gemm_log_sigmas_of(a));
   if (original != &catalog::measured_a100) {

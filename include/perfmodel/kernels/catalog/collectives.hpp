@@ -25,6 +25,13 @@ inline constexpr source infinity_fabric_assumed{basis::assumed, "Hopper's times 
 inline constexpr source network_default{basis::assumed, "hop as p2p_latency_s in aiconfigurator's system files; the rest as on NVLink"};
 // clang-format on
 }  // namespace sources
+namespace releases {
+// clang-format off
+inline constexpr measured_releases
+    links_of_a100{"NCCL 2.27, vLLM 0.14, SGLang 0.5.10, TensorRT-LLM 1.0"},
+    links_of_hopper{"NCCL 2.29, vLLM 0.14 and 0.24, SGLang 0.5.10 and 0.5.14, TensorRT-LLM 1.3"};
+// clang-format on
+}  // namespace releases
 
 // All values: tools/fit/fit_collectives.cpp; a test fits them again. log_sigma is that of the
 // engines' kernels, the larger of the two kinds: measured_link_log_sigmas has both.
@@ -81,13 +88,13 @@ inline constexpr collective_profile
     //        us     us     us           share   share       us            share   us
     collectives_a100_sxm = {fitted_to(a100_sxm_80gb, sources::aic_collectives, 0.19,
     link_row({8.88,  0.808, 25.8,        0.690,  0.0,        5.35,         0.629,  43.3}),
-    link_row({0.13,  0.027, 1.2,         0.0084, 0.0,        0.071,        0.011,  0.46})), nvlink_protocols},
+    link_row({0.13,  0.027, 1.2,         0.0084, 0.0,        0.071,        0.011,  0.46}), releases::links_of_a100), nvlink_protocols},
     collectives_h100_sxm = {fitted_to(h100_sxm, sources::aic_collectives, 0.21,
     link_row({4.69,  0.761, 15.9,        0.767,  0.589,      4.17,         0.629,  21.5}),
-    link_row({0.075, 0.018, 0.75,        0.0094, 0.026,      0.049,        0.011,  0.20})), nvlink_protocols},
+    link_row({0.075, 0.018, 0.75,        0.0094, 0.026,      0.049,        0.011,  0.20}), releases::links_of_hopper), nvlink_protocols},
     collectives_h200_sxm = {fitted_to(h200_sxm, sources::aic_collectives, 0.21,
     link_row({4.50,  0.852, 15.8,        0.780,  0.607,      4.17,         0.629,  21.5}),
-    link_row({0.075, 0.019, 0.75,        0.0097, 0.030,      0.049,        0.011,  0.20})), nvlink_protocols},
+    link_row({0.075, 0.019, 0.75,        0.0097, 0.030,      0.049,        0.011,  0.20}), releases::links_of_hopper), nvlink_protocols},
     collectives_nvlink5 = {{"NVLink 5", nullptr,
     link_row({8.20,  1.20,  41.7,        0.771,  0.541,      6.95,         0.629,  21.5}),
     link_row({0.69,  0.13,  3.3,         0.023,  0.028,      0.20,         0.011,  0.0}), 0.21, &sources::nvlink5_public}, nvlink_protocols};
@@ -153,6 +160,7 @@ constexpr collective_profile collective_profile_of(const interconnect& l) {
   p.standard_error = {};
   p.name = name_of(l.kind);
   p.from = &sources::nvlink_default;
+  p.releases = nullptr;
   p.log_sigma = generation_transfer_log_sigmas[1];
   if (amd) {
     p.value.in_network_share = {};  // no switch adds

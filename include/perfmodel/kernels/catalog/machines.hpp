@@ -21,12 +21,28 @@ inline constexpr source services_and_vllm{basis::measured, "GEMMs: fitted to vLL
 // clang-format on
 }  // namespace sources
 
+/// Releases behind the profiles. Kernel tables name releases and no dates; the months of services
+/// are those of InferenceX's runs and of AIConfigurator's dumps of them.
+namespace releases {
+// clang-format off
+inline constexpr measured_releases
+    gemms_on_a100{"SGLang 0.5.10, TensorRT-LLM 1.0"},
+    gemms{"vLLM 0.24, TensorRT-LLM 1.3"},
+    vllm_0_14{"vLLM 0.14"},
+    vllm_0_24{"vLLM 0.24"},
+    services_of_vllm{"vLLM 0.11 to 0.18", {2026, 4}, {0, 11}, {0, 18}},
+    services_of_sglang{"SGLang 0.5.3 to 0.5.9", {2026, 4}, {0, 5, 3}, {0, 5, 9}},
+    services_of_trtllm{"TensorRT-LLM 1.0 to 1.3", {2026, 4}, {1, 0}, {1, 3}};
+// clang-format on
+}  // namespace releases
+
 /// Profile fitted to one machine, from a row of a table: values, then their standard errors.
 template <class Parameters>
 constexpr fitted_profile<Parameters> fitted_to(const accelerator& device, const source& from,
                                                double log_sigma, const Parameters& value,
-                                               const Parameters& standard_error) {
-  return {device.name, &device, value, standard_error, log_sigma, &from};
+                                               const Parameters& standard_error,
+                                               const measured_releases& releases) {
+  return {device.name, &device, value, standard_error, log_sigma, &from, &releases};
 }
 /// L2 bandwidth of a row in TB/s; 0 is an unknown one.
 constexpr std::optional<bandwidth<>> l2_in_row(double x) {
@@ -49,19 +65,19 @@ inline constexpr machine_profile
     //           us       share     share     TB/s      us         us       slowdown TB/s   streams
     profile_a100_sxm_80gb = fitted_to(a100_sxm_80gb, sources::aic_gemm, 0.0766,
     machine_row({2.636,   0.8891,   0.7256,   8.668,    3.664,     3.794,   0.08126, 3.855}),
-    machine_row({0.2250,  0.01018,  0.004953, 0.1435,   0.2654,    0.2439,  0.01805, 0.030})),
+    machine_row({0.2250,  0.01018,  0.004953, 0.1435,   0.2654,    0.2439,  0.01805, 0.030}), releases::gemms_on_a100),
     profile_b200_sxm = fitted_to(b200_sxm, sources::aic_gemm, 0.0889,
     machine_row({2.927,   0.7398,   0.8431,   51.18,    0.000,     5.966,   0.1377,  7.066}),
-    machine_row({0.03225, 0.007649, 0.005105, 0.4453,   0.04396,   0.1643,  0.02265, 0.13})),
+    machine_row({0.03225, 0.007649, 0.005105, 0.4453,   0.04396,   0.1643,  0.02265, 0.13}), releases::gemms),
     profile_h100_sxm = fitted_to(h100_sxm, sources::aic_gemm, 0.0628,
     machine_row({2.638,   0.9399,   0.8661,   22.90,    0.7949,    4.161,   0.2552,  4.235, 6.541}),
-    machine_row({0.03201, 0.006830, 0.003212, 0.4074,   0.05930,   0.1623,  0.01616, 0.11})),
+    machine_row({0.03201, 0.006830, 0.003212, 0.4074,   0.05930,   0.1623,  0.01616, 0.11}), releases::gemms),
     profile_h200_sxm = fitted_to(h200_sxm, sources::aic_gemm, 0.0648,
     machine_row({2.836,   0.9248,   0.8579,   24.89,    0.7779,    3.224,   0.2711,  4.386, 6.541}),
-    machine_row({0.03542, 0.006760, 0.003974, 0.3837,   0.06140,   0.1113,  0.01687, 0.10})),
+    machine_row({0.03542, 0.006760, 0.003974, 0.3837,   0.06140,   0.1113,  0.01687, 0.10}), releases::gemms),
     profile_l40s = fitted_to(l40s, sources::aic_gemm, 0.113,
     machine_row({1.000,   0.8690,   0.7641,   9.623,    2.434,     3.514,   0.6226,  2.599}),
-    machine_row({0.3206,  0.01170,  0.004457, 0.2498,   0.3701,    0.1978,  0.03276, 0.043}));
+    machine_row({0.3206,  0.01170,  0.004457, 0.2498,   0.3701,    0.1978,  0.03276, 0.043}), releases::gemms);
 // clang-format on
 
 // Costs of engines: around GEMMs, printed by tools/fit/fit_gemm.cpp; in a model and in a service by
@@ -91,6 +107,12 @@ inline constexpr double pool_iterations_of_engines = 16.0;
 /// Chosen by hand: prefill_latent_layer_time from DeepSeek-R1 on B200, with pools of DeepSeek-V3 in
 /// view (median error of TTFT 26 -> 15 %); latent_layer_time from those pools on H200. Left out:
 /// pools on H100, error of ITL 17 -> 9 %.
+/// prefill_expert_launch_time (Hopper): a grid over 96 loads of gpt-oss-120b on H200. Median error
+/// of TTFT 27 -> 14 %, mean error of ITL 9.5 -> 9.1 %. Chosen without one number of ranks it is 1.2
+/// to 1.6 ms; error of TTFT there: four ranks 33 -> 10 %, eight 52 -> 29 %, two 13 -> 14 %. TTFT of
+/// 1,024 tokens is 80 to 117 ms on one to eight ranks. Cause: Triton's experts, launched from
+/// Python (SemiAnalysisAI/InferenceX, benchmarks/gptoss_fp4_h200_trt.sh). On B200 they are one
+/// kernel, and TTFT is 36 to 45 ms.
 // clang-format off
 inline constexpr engine_profile engine_trtllm{
     .name = "trtllm", .tensor_scale_floor = 9.655 * us, .quantise_floor = 2.964 * us,
@@ -101,12 +123,14 @@ inline constexpr engine_profile engine_trtllm{
     .quantise_share = 1.001,         // 0.13
     .latent_layer_time = 40.0 * us,
     .prefill_latent_layer_time = 600.0 * us,
+    .prefill_expert_launch_time = 1400.0 * us,
     .rank_wait = 5.013 * us,         // 0.52
     .request_cpu_time = 34.72 * ms,  // 1.6
     .request_iterations = 1.161,     // 0.30
     .prefill_step_factor = 1.175,    // 0.021
     .pool_iterations = pool_iterations_of_engines,
-    .log_sigma = 0.0909, .from = &sources::aic_gemm_and_services};
+    .log_sigma = 0.0909, .from = &sources::aic_gemm_and_services,
+    .releases = &releases::services_of_trtllm};
 /// vLLM 0.24, over H100, H200, B200 and L40S: fp8 and nvfp4. It has no rows with block-scaled fp8:
 /// its floor is assumed to be that of the others, and on Ada the rate left is TensorRT-LLM's.
 /// Standard errors: 0.082 us, -, 0.33, 74, 0.66 us, 0.009, -, 0.024 ns, 0.024 ns. Services of Llama
@@ -122,7 +146,8 @@ inline constexpr engine_profile engine_vllm{
     .prefill_step_factor = 1.294,    // 0.011
     .pool_iterations = pool_iterations_of_engines,
     .run_start = 45.05 * ms,         // 4.2
-    .log_sigma = 0.104, .from = &sources::aic_gemm_and_services};
+    .log_sigma = 0.104, .from = &sources::aic_gemm_and_services,
+    .releases = &releases::services_of_vllm};
 // clang-format on
 /// vLLM's GEMMs; 268 loads of SGLang on A100, H100, H200 and B200: DeepSeek-R1, Qwen3-235B,
 /// Qwen3.5-397B, gpt-oss-120b, Llama 3.1 70B and Qwen3-8B.
@@ -151,6 +176,7 @@ inline constexpr engine_profile engine_sglang = [] {
   e.run_start = 400.0 * ms;
   e.compile_time = 600.0 * ms;
   e.from = &sources::services_and_vllm;
+  e.releases = &releases::services_of_sglang;
   return e;
 }();
 inline constexpr engine_profile engine_none{.dequantisation_cycles =

@@ -381,6 +381,7 @@ constexpr machine_profile moe_profile_of(const accelerator& a) {
   if (is_measured_amd(a)) {
     p.log_sigma = aiter_experts_log_sigma;
     p.from = original != nullptr ? &sources::aiter_moe : &sources::moe_elsewhere;
+    p.releases = &releases::aiter;
     return p;
   }
   const bool workstation = original == &measured_rtx_pro_6000;
@@ -389,6 +390,7 @@ constexpr machine_profile moe_profile_of(const accelerator& a) {
       seen ? (std::max)(workstation ? 0.165 : 0.096, change_log_sigma(a, original->device()))
            : transferred_experts_log_sigma;
   p.from = seen ? &sources::aic_moe : &sources::moe_elsewhere;
+  p.releases = &releases::vllm_0_24;
   return p;
 }
 

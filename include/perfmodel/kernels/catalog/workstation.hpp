@@ -15,6 +15,9 @@ inline constexpr source workstation_gemm{basis::measured, "fitted to the GEMM la
 inline constexpr source workstation_attention{basis::measured, "fitted to the attention latencies that ai-dynamo/aiconfigurator 095f58a5 (Apache-2.0) collected (vllm)"};
 // clang-format on
 }  // namespace sources
+namespace releases {
+inline constexpr measured_releases gemms_on_rtx_pro_6000{"vLLM 0.19 and 0.24"};
+}  // namespace releases
 
 // Printed by tools/fit/fit_workstation.cpp. Shares of the peaks: LLMServingSim's kernels, launched
 // one by one. power_slowdown is at its lower limit: long GEMMs reach matrix_share too. The other
@@ -24,7 +27,7 @@ inline constexpr source workstation_attention{basis::measured, "fitted to the at
 inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, sources::workstation_gemm, 0.119,
     //           floor us, matrix, dram,   operands TB/s, tile_fill us, split us, power, L2 TB/s
     machine_row({1.034,    0.9696, 0.9303, 11.77,         1.200,        2.748,    0.0,   3.990}),
-    machine_row({0.15,     0.0059, 0.0047, 0.22,          0.16,         0.089,    0.028}));
+    machine_row({0.15,     0.0059, 0.0047, 0.22,          0.16,         0.089,    0.028}), releases::gemms_on_rtx_pro_6000);
 // clang-format on
 
 // Printed by tools/fit/fit_workstation.cpp: FlashAttention-2, and FlashInfer with an fp8 cache, by
@@ -33,7 +36,7 @@ inline constexpr machine_profile profile_rtx_pro_6000 = fitted_to(rtx_pro_6000, 
 inline constexpr attention_profile attention_rtx_pro_6000 = fitted_to(rtx_pro_6000, sources::workstation_attention, 0.18,
     //             floor    tile_latency  element_rate  matrix    L2
     attention_row({4.838,   3.047,        20.33,        0.6780,   3.613}),
-    attention_row({0.118,   0.106,        1.36,         0.00656,  0.18}));
+    attention_row({0.118,   0.106,        1.36,         0.00656,  0.18}), releases::vllm_0_24);
 // clang-format on
 
 /// Prefill chunk with decodes on RTX PRO 6000, printed by the same program. Standard errors: 0.08
