@@ -17,8 +17,8 @@ namespace queries {
 
 namespace pm = perfmodel;
 
-/// The query `serving`. Its results over each scalar and mode are compiled in a source of their own:
-/// together they take a compiler 1.1 GB.
+/// The query `serving`. Its results over each scalar and mode are compiled in sources of their own:
+/// compilers take 1.1 GB for all of them.
 struct serving {
   static constexpr const char* name = "serving";
   static constexpr bool takes_a_measurement = true;
