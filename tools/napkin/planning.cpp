@@ -5,9 +5,9 @@
 #include <chrono>
 #include <iostream>
 #include <perfmodel/explain/predict.hpp>
-#include <stdexcept>
 
 #include "deployments.hpp"
+#include "planning_points.hpp"
 #include "thread_pool.hpp"
 
 namespace napkin {
@@ -16,99 +16,11 @@ namespace {
 
 namespace pm = perfmodel;
 
-const plan_calibration& calibration_at(const std::vector<plan_calibration>& all,
-                                       const pm::label& accelerator, pm::engine e) {
-  for (const plan_calibration& c : all) {
-    if (c.profiles.accelerator == accelerator && c.serving_engine == e) return c;
-  }
-  throw std::logic_error(cat("no calibration of ", accelerator.view()));
-}
-
 /// Source of calibrations for plan(): an accelerator and an engine to their fitted parameters.
 auto policy_of(const std::vector<plan_calibration>& all) {
   return [&all](const pm::accelerator& a, pm::engine e) -> const pm::calibrated& {
     return calibration_at(all, a.name, e).profiles.calibration;
   };
-}
-
-template <pm::Scalar T>
-outcome<T> outcome_of(const pm::basic_serving_estimate<T>& s) {
-  outcome<T> out;
-  out.add("ttft_s", "", s.ttft);
-  out.add("itl_s", "", s.itl);
-  out.add("output_tokens_per_s", "", s.output_rate);
-  out.terms = s.decode.terms;
-  out.prefill_terms = s.prefill.terms;
-  return out;
-}
-
-bool is_plain_point(const pm::plan_point& p) {
-  return !p.speculation_index && !p.prefill;
-}
-
-/// Intervals and profile of a point's times, from the accelerators that decode. Those of a service
-/// profile apply to the layout of its runs, with one pool and no speculation.
-calibrated_note note_on(const pm::plan_request& q, const pm::plan_point& p,
-                        const plan_calibration& of) {
-  calibration c = of.profiles;
-  if (of.own_service != nullptr && is_plain_point(p)) {
-    const pm::parallel_layout& l = p.layout;
-    put_own_service(
-        c, *of.own_service,
-        {q.model.name.view(), of.serving_engine, l.tensor, l.pipeline, l.expert, l.data});
-  }
-  const pm::plan_precision& f = p.precision;
-  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
-         p.layout.expert > 1);
-  outcome<> answer = outcome_of(p.serving);
-  const pm::deployment d = pm::deployment_of(q, p);
-  answer.sums = pm::all_reduce_kind_of(d, pm::iteration{.batch = p.serving.batch, .steady = true},
-                                       c.calibration);
-  answer.prefill_collectives = pm::prefill_all_reduce_kind_of(d, pm::load_of(q, p), c.calibration);
-  answer.pools = p.prefill.has_value();
-  const auto least = pm::bound_of_point(q, p);
-  outcome<> bound = outcome_of(least);
-  const pm::iteration one{.batch = 1.0, .context = pm::load_of(q, p).input_tokens};
-  const double drafted = p.speculation_index ? pm::speculation_of(q, p).length : 0.0;
-  bound.least_itl = pm::step_bound(d, one).time.value() / (drafted + 1.0);
-  bound.least_ttft = least.prefill.time.value();
-  note_calibration(answer, bound, c, profile_part::all);
-  return *answer.calibrated;
-}
-/// Intervals of the TTFT, from the accelerators of the prefill pool.
-calibrated_note note_of_prefills(const pm::plan_point& p, calibration c) {
-  const pm::plan_precision& f = p.precision;
-  c.runs(f.weights, f.activations, f.expert_activations.value_or(f.activations), f.kv,
-         p.prefill->layout.expert > 1);
-  outcome<> answer = outcome_of(p.serving);
-  answer.terms = answer.prefill_terms;
-  answer.pools = true;
-  note_calibration(answer, answer, c, profile_part::all);
-  return *answer.calibrated;
-}
-
-/// Serves a point again over numbers with provenance.
-pm::derivation derive(const pm::plan_request& q, const pm::plan_point& p,
-                      const std::vector<plan_calibration>& calibrations) {
-  pm::trace tape;
-  const auto d = pm::trace_inputs(pm::deployment_of(q, p), tape);
-  const auto l = pm::trace_inputs(pm::load_of(q, p), tape, "load");
-  pm::basic_serving_estimate<pm::traced> s;
-  if (calibrations.empty()) {
-    s = pm::serving_bound(d, l);
-  } else {
-    const calibration& c = calibration_at(calibrations, p.accelerator, p.serving_engine).profiles;
-    const auto calibration = calibration_over<pm::traced>(
-        c, pm::traced(0.0), [&](const auto& spec, const char* prefix, const pm::source* from) {
-          return traced_constants(spec, tape, prefix, *from);
-        });
-    s = pm::serving(d, l, calibration);
-  }
-  pm::derivation steps = derivation_of(outcome_of(s));
-  for (auto& i : steps.inputs) {
-    if (i.source.empty()) i.source = i.name.starts_with("load.") ? "given" : q.model.name.c_str();
-  }
-  return steps;
 }
 
 class progress_line {
@@ -329,14 +241,6 @@ planned plan_of(const json& object, const given_profile* profile, bool shows_pro
   if (predicted && !modes.bounded.empty())
     p.bounds_only.push_back(bounds_of_others(r, modes.bounded, shows_progress));
   return p;
-}
-
-pm::derivation derivation_of_plan(const planned& p) {
-  if constexpr (is_page_module) return {};
-  const auto& points = p.result.frontier;
-  const auto plain = std::find_if(points.begin(), points.end(), is_plain_point);
-  if (plain == points.end()) return {};
-  return derive(p.request, *plain, p.calibrations);
 }
 
 }  // namespace napkin

@@ -52,11 +52,12 @@ class recorded_program {
   /// Evaluates the first results for the inputs at the front of x; false where a guard fails.
   bool run(numbers& x) const {
     x[one_] = 1.0;
-    return execute(x.data(), {runs_.data(), head_runs_}, 0);
+    const std::span head(runs_.data(), head_runs_);
+    return calls_ ? execute<true>(x.data(), head, 0) : execute<false>(x.data(), head, 0);
   }
   /// Evaluates the other results, after run(x).
   bool run_rest(numbers& x) const {
-    return execute(x.data(), std::span(runs_).subspan(head_runs_), head_code_);
+    return execute<true>(x.data(), std::span(runs_).subspan(head_runs_), head_code_);
   }
   /// Evaluates a block of points. `holds` is below 0 for each point of which a guard fails.
   void run(columns& x, column& holds) const {
@@ -130,7 +131,8 @@ class recorded_program {
     code op;
     std::size_t end;
   };
-  /// Evaluates runs of instructions, of which the first has the number k.
+  /// Evaluates runs of instructions from number k on. `Calls`: some call the C library.
+  template <bool Calls>
   bool execute(double* all, std::span<const run_of_code> runs, std::size_t k) const {
     double* const to = all + one_ + 1;
     const operands& o = operands_.front();
@@ -180,6 +182,7 @@ class recorded_program {
           each([=, &o, &holds](size i) { holds = all[o.a[i]] >= 0.0 ? holds : -1.0; });
           break;
         default:
+          if constexpr (!Calls) __builtin_unreachable();
           each([&, this](size i) { evaluate(code_[i], to[i], all[o.a[i]], all[o.b[i]], holds); });
       }
     }
@@ -355,6 +358,8 @@ class recorded_program {
     code_ = std::move(ordered);
     operands_.resize(1);
     for (std::size_t i = 0; i < code_.size(); ++i) add_to_runs(i);
+    const auto calls = [](code op) { return op >= code::pow && op <= code::sqrt; };
+    for (const instruction& i : code_) calls_ = calls_ || calls(i.op);
     if (head_code_ == code_.size()) head_runs_ = runs_.size();
     for (int& i : results_) i = static_cast<int>(places[at(i)]);
   }
@@ -387,7 +392,7 @@ class recorded_program {
   int next_ = 0;
   std::uint32_t one_ = 0;
   std::size_t head_code_ = 0, head_runs_ = 0;  ///< code and runs of the first results
-  bool usable_ = false;
+  bool usable_ = false, calls_ = false;
 };
 
 }  // namespace perfmodel::inline v0_3::detail

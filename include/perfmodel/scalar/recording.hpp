@@ -194,7 +194,7 @@ class recording {
   std::deque<polynomial> stored_{};
   std::vector<atom> atoms_{};
   std::vector<monomial> monomials_{};
-  std::vector<std::size_t> hashes_{};  ///< of monomials_
+  std::vector<std::size_t> hashes_{};  ///< a hash for each of monomials_
   std::vector<guard> guards_{};
   bool pinned_ = false;
 };

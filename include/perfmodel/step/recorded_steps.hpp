@@ -213,7 +213,7 @@ struct recorded_bound {
   using results = std::array<double, Parts ? 7 : 1>;
   static constexpr std::size_t head = Parts ? 7 : 1;
   static constexpr bool by_size = false;
-  static constexpr std::size_t misses = 32;
+  static constexpr std::size_t misses = 16;
   const basic_deployment<T>& d;
 
   std::vector<recorded<T>> operator()(const basic_iteration<recorded<T>>& i) const {
