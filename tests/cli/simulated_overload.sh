@@ -31,6 +31,21 @@ for n in 2000 4000 8000; do
   json=$("$napkin" simulate "${load[@]}" --rate 27 --requests $n --json)
   [[ $json != *keeps_up* ]] || fail "$n requests at 27/s fall behind: ${json:0:300}"
 done
+# 4.5 % above the largest rate of the tutorial the TTFT of a run four times as long is ten times as long: no steady state. The
+# sustainable rate hardly depends on the offered one: 36,000 requests more of a closed loop of 1088 take 1632.9 s, 22.05 a
+# second, with a cache that preempts. At 22.5 a queue that forms never ends, and takes long to form.
+near_full=(--model llama-3.1-8b --gpu h100 --isl 1000 --osl 250)
+ttft() { number "$("$napkin" simulate "${near_full[@]}" --mode calibrated --rate 23 --input-cv 0.05 --output-cv 0.05 --requests "$1" --json)" ttft_s; }
+awk -v a="$(ttft 10000)" -v b="$(ttft 40000)" 'BEGIN { exit !(b > 10 * a) }' || fail '23 requests/s have a steady state'
+json=$("$napkin" serving "${near_full[@]}" --rate 21 --json)
+[[ $json == *'"feasible":true'* && $json != *keeps_up* ]] || fail "21 requests/s, near the capacity: ${json:0:300}"
+json=$("$napkin" serving "${near_full[@]}" --rate 22.5 --json)
+[[ $json == *'"feasible":false'* || $json == *'"keeps_up":"unclear"'* ]] || fail "22.5 requests/s are served: ${json:0:300}"
+for rate in 23 23.5 24.5; do
+  json=$("$napkin" serving "${near_full[@]}" --rate $rate --json)
+  [[ $json == *'"feasible":false'* ]] || fail "$rate requests/s are served: ${json:0:300}"
+  near 'sustainable, whatever is offered' "$(number "$json" sustainable_requests_per_s)" 22.05 0.5
+done
 # A run whose last outputs end long after its last arrival is no overload, and a short one may be an overload.
 text=$("$napkin" simulate --model llama_3_8b --gpu h100_sxm --engine vllm --isl 100 --osl 2000 --rate 1 --requests 10 | tr -s '\n ' ' ')
 [[ $text != *'queues longer'* && $text != *'too short'* ]] || fail "10 requests at 1/s: ${text:0:300}"

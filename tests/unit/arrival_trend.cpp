@@ -92,4 +92,32 @@ TEST_CASE("a run with its first completions after its last arrivals falls not be
   CHECK(!napkin::trend_of_arrivals({}, 1.0, true, 0, 0).falls_behind);
 }
 
+TEST_CASE("arrivals 1 % above the rate of a server are seen in a long run") {
+  const verdicts v = verdicts_of(1.01, 0.3, 60000, 20);
+  CHECK(v.behind >= 15);
+  CHECK(v.silent <= 2);
+}
+
+TEST_CASE("a saturated throughput decides what a sample leaves open") {
+  const auto decided = [](napkin::arrival_trend t, double rate) {
+    napkin::decide(t, rate, {.requests_per_s = 100.0, .error = 0.005});
+    return t;
+  };
+  // Three standard errors are 1.5 requests/s. Faster: a queue that forms never ends.
+  const auto faster = decided({}, 102.0);
+  CHECK(faster.is_unclear);
+  CHECK_FALSE(faster.falls_behind);
+  const auto slower = decided({.is_unclear = true}, 98.0);
+  CHECK_FALSE(slower.falls_behind);
+  CHECK_FALSE(slower.is_unclear);
+  // Within them the sample decides.
+  CHECK_FALSE(decided({}, 101.0).is_unclear);
+  CHECK(decided({.is_unclear = true}, 99.0).is_unclear);
+  // What falls behind is served at the saturated throughput, unless that is above the arrivals.
+  const auto behind = decided({.falls_behind = true, .served_per_s = 97.0}, 104.0);
+  CHECK(behind.falls_behind);
+  CHECK(behind.served_per_s == 100.0);
+  CHECK(decided({.falls_behind = true, .served_per_s = 97.0}, 98.0).served_per_s == 97.0);
+}
+
 }  // namespace unit_arrival_trend

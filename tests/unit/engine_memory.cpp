@@ -391,4 +391,39 @@ TEST_CASE("engine memory: a cache that grows by the token is stored in whole blo
   CHECK(pm::kv_capacity(d, 17.0, 1.0).sequences > 1.8 * pm::kv_capacity(d, 17.0, 16.0).sequences);
 }
 
+TEST_CASE("engine memory: tokens beside recurrent states and a drafter, by hand") {
+  pm::deployment d{.device = cat::h200_sxm, .model = cat::qwen_3_5_27b};
+  // 16 of 64 layers attend: 4 x 2 x 256 values of 2 bytes each, 65536 B a token. SGLang's cookbook
+  // has 153.9 MB of states.
+  constexpr double token = 65536.0, context = 8192.0, memory = 100e9;
+  const auto tokens = [&](engine e, double drafter) {
+    d.serving_engine = e;
+    const auto sequence = pm::detail::sequence_on_device(d, context) + drafter * pm::byte;
+    return pm::detail::tokens_with_states(d, memory * pm::byte, sequence, context);
+  };
+  const double sequence = context * token + 153.9e6;
+  CHECK(near(tokens(engine::vllm, 0.0), memory / sequence * context, 1e-4));
+  CHECK(near(tokens(engine::vllm, sequence), memory / (2.0 * sequence) * context, 1e-4));
+  // SGLang's pool of KV cache is 1 / 1.9 of the memory, whatever the states.
+  CHECK(near(tokens(engine::sglang, 0.0), memory / 1.9 / token, 1e-5));
+  CHECK(near(tokens(engine::sglang, context * token), memory / 1.9 / (2.0 * token), 1e-5));
+
+  const auto shared = [&](engine e, double own, double drafter) {
+    d.serving_engine = e;
+    pm::kv_capacity_result c;
+    c.blocks = 1000.0;
+    c.tokens = 16000.0 * pm::token;
+    c.sequences = 100.0;
+    pm::detail::share_with_drafter(c, d, own * pm::byte, drafter * pm::byte);
+    return c;
+  };
+  const auto half = shared(engine::vllm, sequence, sequence);
+  CHECK(half.blocks == 500.0);
+  CHECK(half.tokens == 8000.0 * pm::token);
+  CHECK(half.sequences == 50.0);
+  // SGLang: a cache of 1.9 x (context + drafter) against states of 1.9 / 0.9 x 153.9 MB.
+  CHECK(near(shared(engine::sglang, sequence, context * token).sequences, 50.0, 0.021));
+  CHECK(shared(engine::sglang, 153.9e6 + 50e6, 50e6).sequences == 100.0);  // states fill first
+}
+
 }  // namespace unit_engine_memory

@@ -14,7 +14,31 @@ struct arrival_trend {
   bool falls_behind = false;  ///< requests arrive faster than they are served
   bool is_unclear = false;    ///< a queue stays, perhaps by chance
   double served_per_s = 0.0;  ///< requests served per second, of a service that falls behind
+  /// Share of the requests of the last half that queue longer than half a prefill.
+  double queued_share = 0.0;
 };
+
+/// Throughput of a service with a queue that never ends, and its standard error over it.
+struct saturated_throughput {
+  double requests_per_s = 0.0;
+  double error = 0.0;
+};
+
+/// Decides by the saturated throughput what a sample leaves open. Where requests arrive slower, a
+/// queue ends. Where they arrive faster, a queue that forms never ends, though it may take long to
+/// form: a full KV cache preempts, so that the service is slower with a queue than without. A
+/// decision needs three standard errors. A service that falls behind has the saturated throughput.
+/// Test: both sides of a throughput and near it (tests/unit/arrival_trend.cpp).
+inline void decide(arrival_trend& t, double rate, const saturated_throughput& x) {
+  const double margin = 3.0 * x.error * x.requests_per_s;
+  if (rate < x.requests_per_s - margin) {
+    t.is_unclear = false;
+  } else if (t.falls_behind) {
+    t.served_per_s = x.requests_per_s;
+  } else if (rate > x.requests_per_s + margin) {
+    t.is_unclear = true;
+  }
+}
 
 namespace trends {
 
@@ -80,7 +104,7 @@ struct trend_mean {
 /// of a run without a load at its begin. `rate` is that of the arrivals; `is_drawn` where they are
 /// drawn at it independently. Then expected arrivals are compared, since those drawn scatter by
 /// sqrt(n), and a saturated service hardly does.
-/// Method: batch means, d_b = rate T - served_b over 20 batches; behind where mean(d) exceeds 1 %
+/// Method: batch means, d_b = rate T - served_b over 20 batches; behind where mean(d) exceeds 0.3 %
 /// of the arrivals and Student's 99.9 % quantile of its error, and a queue stays (admissions) or
 /// requests take longer (completions). Leaves out: a queue of the last half alone.
 /// Errors: none; under 25 arrivals no verdict.
@@ -109,6 +133,7 @@ inline arrival_trend trend_of_arrivals(std::vector<perfmodel::request_record> al
       0.5 * mean(last - 2 * quarter, last, [](const auto& r) { return r.ttft - r.queueing; });
   const double waiting = mean(last - 2 * quarter, last,
                               [least](const auto& r) { return r.queueing > least ? 1.0 : 0.0; });
+  out.queued_share = waiting;
   const bool is_queued = waiting == 1.0, is_nearly_queued = waiting > 0.9;
   const auto times_of = [&](const auto& of) {
     std::vector<double> t(all.size());
@@ -123,7 +148,7 @@ inline arrival_trend trend_of_arrivals(std::vector<perfmodel::request_record> al
     for (std::size_t b = 0; b < behind.size(); ++b)
       behind[b] = (is_drawn ? rate * each : arrived[b]) - behind[b];
     const trends::trend_mean d(behind, floor);
-    if (d.mean <= 0.01 * rate * each) return;
+    if (d.mean <= 0.003 * rate * each) return;
     if (is_longer && d.mean > batches.quantile * d.error) {
       const double served = rate - d.mean / each;
       out.served_per_s = out.falls_behind ? std::min(out.served_per_s, served) : served;

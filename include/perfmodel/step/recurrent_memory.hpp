@@ -66,10 +66,11 @@ inline constexpr double sglang_state_ratio = 0.9;
 /// Source: sglang, server_args.py, mamba_full_memory_ratio.
 template <Scalar T>
 constexpr bytes<T> sequence_of_pools(const basic_deployment<T>& d, const bytes<T>& sequence) {
+  if (d.serving_engine != engine::sglang) return sequence;
   constexpr double ratio = sglang_state_ratio;
   const bytes<T> states = states_on_device(d);
   const bytes<T> cache = sequence - states;
-  if (d.serving_engine != engine::sglang || !(upper(states.value()) > 0.0)) return sequence;
+  if (!(upper(states.value()) > 0.0)) return sequence;
   return bytes<T>::from_value(
       scalar_max(T(states.value() * ((1.0 + ratio) / ratio)), T(cache.value() * (1.0 + ratio))));
 }
