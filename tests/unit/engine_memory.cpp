@@ -391,7 +391,7 @@ TEST_CASE("engine memory: a cache that grows by the token is stored in whole blo
   CHECK(pm::kv_capacity(d, 17.0, 1.0).sequences > 1.8 * pm::kv_capacity(d, 17.0, 16.0).sequences);
 }
 
-TEST_CASE("engine memory: tokens beside recurrent states and a drafter, by hand") {
+TEST_CASE("engine memory: tokens next to recurrent states and a drafter, by hand") {
   pm::deployment d{.device = cat::h200_sxm, .model = cat::qwen_3_5_27b};
   // 16 of 64 layers attend: 4 x 2 x 256 values of 2 bytes each, 65536 B a token. SGLang's cookbook
   // has 153.9 MB of states.
