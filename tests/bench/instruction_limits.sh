@@ -58,7 +58,7 @@ closed|100|63000|a service in a closed loop of 64
 open|100|300000|a service in an open loop of 4 requests a second
 prepared_closed|1000|39000|a service in a closed loop, of a prepared deployment
 prepared_open|1000|191000|a service in an open loop, of a prepared deployment
-drafts|100|68000|a service with 3 draft tokens
+drafts|100|68500|a service with 3 draft tokens
 pools|100|84500|a service of a prefill and a decode replica
 plan|3815|30800|a plan, each candidate
 open_plan|2904|37200|a plan of an open loop, each candidate
