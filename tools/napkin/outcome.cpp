@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <perfmodel/core/error.hpp>
 #include <perfmodel/explain/predict.hpp>
 #include <perfmodel/units/text.hpp>
 #include <stdexcept>
+#include <utility>
 
 namespace napkin {
 
@@ -54,8 +56,8 @@ std::string sentence(const perfmodel::feasibility& f) {
 namespace {
 
 /// note_of, from the texts of an earlier result with the same profiles.
-profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel::evidence& e,
-                     profile_part part) {
+std::shared_ptr<const profile_note> note_in(shared_texts& shared, const calibration& c,
+                                            const perfmodel::evidence& e, profile_part part) {
   const auto is_of = [&e](const shared_texts::profile& p) {
     return std::equal(
         p.of.begin(), p.of.end(), e.begin(), e.end(),
@@ -63,7 +65,9 @@ profile_note note_in(shared_texts& shared, const calibration& c, const perfmodel
   };
   const auto known = std::find_if(shared.profiles.begin(), shared.profiles.end(), is_of);
   if (known != shared.profiles.end()) return known->note;
-  shared_texts::profile made{.note = note_of(c, e, part)};
+  auto note = std::make_shared<profile_note>(note_of(c, e, part));
+  note->json_text = write_json(profile_json(*note));
+  shared_texts::profile made{.note = std::move(note)};
   for (const perfmodel::profile_note& n : e) made.of.emplace_back(n.from, n.donor);
   return shared.profiles.emplace_back(std::move(made)).note;
 }
@@ -78,8 +82,9 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
   calibrated_note note;
   const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
   if (with_texts)
-    note.profile =
-        shared == nullptr ? note_of(c, stands_on, part) : note_in(*shared, c, stands_on, part);
+    note.profile = shared == nullptr
+                       ? std::make_shared<const profile_note>(note_of(c, stands_on, part))
+                       : note_in(*shared, c, stands_on, part);
   const auto bound_of = [&bound](const char* key, const result<double>& r) -> result<double> {
     for (const auto& b : bound.results) {
       if (std::string_view(b.key) == r.key) return {key, "bound", b.value, b.unit};

@@ -1,6 +1,7 @@
 // Results of a query over any scalar: named numbers, and the terms of a time.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <perfmodel/core/estimate.hpp>
 #include <perfmodel/explain/traced.hpp>
@@ -49,7 +50,7 @@ struct calibrated_note {
   std::vector<result<double>> bounds{};  ///< bound_time_s, and in a service bound_ttft_s
   perfmodel::time_range range{};         ///< interval of time_s, or of itl_s in a service
   std::optional<perfmodel::time_range> first_token{};  ///< interval of ttft_s
-  profile_note profile{};
+  std::shared_ptr<const profile_note> profile{};       ///< null: not asked for
 };
 
 template <perfmodel::Scalar T = double>
@@ -119,10 +120,13 @@ struct shared_texts {
       load{};  ///< load of one request, for its bound and its prediction
   struct profile {
     std::vector<std::pair<const perfmodel::source*, const perfmodel::accelerator*>> of{};
-    profile_note note{};
+    std::shared_ptr<const profile_note> note{};
   };
   std::vector<profile> profiles{};
 };
+
+/// A profile as a member of a result.
+json profile_json(const profile_note& p);
 
 /// Adds bound, profile and intervals to a calibrated result; `bound` is the same query's bound. The
 /// intervals belong to time_s, or in a service to itl_s and ttft_s. Without `with_texts` the texts

@@ -101,6 +101,8 @@ class json_members {
       to_.emplace_back(std::string(key), std::move(value));
     }
   }
+  /// A value of JSON takes no text.
+  bool put_text(std::string_view, const std::string&) { return false; }
   template <class Fill>
   void put_object(std::string_view key, const Fill& fill) {
     json inner = json::object();
@@ -141,6 +143,12 @@ class text_members {
     } else {
       is_whole_ = common::detail::append_json(to_, value) && is_whole_;
     }
+  }
+  /// Puts a value from its text.
+  bool put_text(std::string_view key, const std::string& text) {
+    begin(key);
+    to_ += text;
+    return true;
   }
   template <class Fill>
   void put_object(std::string_view key, const Fill& fill) {
@@ -185,8 +193,7 @@ void put_profile(Members& out, const profile_note& p) {
     for (const profile_transfer& t : p.transfers) from.put(t.part, t.source_gpu);
   });
   out.put_object("measured_with", [&](auto& with) {
-    if (p.releases == nullptr) return;
-    for (const profile_release& r : *p.releases) with.put(r.part, r.software);
+    for (const profile_release& r : p.releases) with.put(r.part, r.software);
   });
   if (!p.asked_release) return;
   out.put_object("engine_version", [&](auto& version) {
@@ -215,7 +222,10 @@ void put_note(Members& out, const calibrated_note& note, bool none) {
     interval("ttft_interval_80_s", *note.first_token);
     interval("itl_interval_80_s", note.range);
   }
-  out.put_object("profile", [&](auto& profile) { put_profile(profile, note.profile); });
+  const profile_note unknown;
+  const profile_note& of = note.profile ? *note.profile : unknown;
+  if (of.json_text.empty() || !out.put_text("profile", of.json_text))
+    out.put_object("profile", [&](auto& profile) { put_profile(profile, of); });
 }
 
 }  // namespace
@@ -397,7 +407,7 @@ std::string results_text(const outcome<>& answer) {
     }
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
-  if (answer.calibrated) add_profile(rows, answer.calibrated->profile);
+  if (answer.calibrated) add_profile(rows, *answer.calibrated->profile);
   if (answer.is_time && !infeasible) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
@@ -414,7 +424,7 @@ std::string results_text(const outcome<>& answer) {
     rows.push_back({"feasible", answer.feasible ? "yes" : "no: " + answer.reason});
   }
   const std::string basis = infeasible          ? ""
-                            : answer.calibrated ? prediction_text(answer.calibrated->profile)
+                            : answer.calibrated ? prediction_text(*answer.calibrated->profile)
                             : answer.is_time    ? bound_promise(answer)
                                                 : "";
   const std::string hint = answer.hint.empty() ? "" : wrapped(cat(answer.hint, "."), 2);

@@ -16,7 +16,6 @@ json outcome_json(const outcome<>& answer, const json& request);
 bool append_outcome(std::string& out, const outcome<>& answer, const json& request);
 /// Adds the bounds, interval_80_s and profile of a calibrated result.
 void note_json(json& out, const calibrated_note& note);
-json profile_json(const profile_note& p);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}
 /// Message of an error of the library, with the names of a request for those of C++.
 std::string message_of(const perfmodel::error& e);

@@ -150,7 +150,7 @@ void add_notes(planned& p) {
     const calibrated_note prompts =
         note_of_prefills(point, profiles(point.prefill->accelerator).profiles);
     p.notes.back().first_token = prompts.first_token;
-    p.of_prefills[p.notes.size() - 1] = prompts.profile;
+    p.of_prefills[p.notes.size() - 1] = *prompts.profile;
   }
 }
 

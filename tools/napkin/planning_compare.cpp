@@ -284,7 +284,7 @@ std::string best_of_each_text(const planned& p) {
     } else {
       if (!b.meets_targets) line += cat(miss_text(b.miss), ": ");
       line += comparison_text(p, *b.point, b.note, false);
-      const std::string transfers = b.note ? transfers_text(b.note->profile) : "";
+      const std::string transfers = b.note ? transfers_text(*b.note->profile) : "";
       if (!transfers.empty()) line += cat("; transferred profile (", transfers, ")");
     }
     s += wrapped(line, 2);

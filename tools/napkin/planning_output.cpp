@@ -174,7 +174,7 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide
   const bool ranged = wide && note != nullptr && note->first_token.has_value();
   const auto of_prefills = plan.of_prefills.find(at);
   const bool transferred =
-      (note != nullptr && !note->profile.transfers.empty()) ||
+      (note != nullptr && !note->profile->transfers.empty()) ||
       (of_prefills != plan.of_prefills.end() && !of_prefills->second.transfers.empty());
   std::vector<std::string> row = {
       at == plan.result.best ? "*" : "",
@@ -321,7 +321,7 @@ std::string transfers_legend(const planned& plan) {
     const bool listed_before = std::find(known.begin(), known.end(), one) != known.end();
     if (!text.empty() && !listed_before) known.push_back(one);
   };
-  for (const calibrated_note& n : plan.notes) add(n.profile);
+  for (const calibrated_note& n : plan.notes) add(*n.profile);
   for (const auto& [row, n] : plan.of_prefills) add(n);
   if (known.empty()) return {};
   return styled(
@@ -444,7 +444,7 @@ std::string basis_text(const planned& p) {
       const bool own = n.name == c.accelerator.c_str();
       if (own && (most == nullptr || n.source.size() > most->source.size())) most = &n;
     };
-    for (const calibrated_note& n : p.notes) take(n.profile);
+    for (const calibrated_note& n : p.notes) take(*n.profile);
     for (const auto& [row, n] : p.of_prefills) take(n);
     if (most == nullptr) continue;
     const std::string line = wrapped(text_of(*most), 2);

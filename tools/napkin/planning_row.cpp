@@ -67,7 +67,7 @@ struct planned_row {
   summary screen(const json& object) const {
     summary s = summary_of_row(plan, at, object);
     if (!plan.notes.empty())
-      s.sources.push_back("efficiencies and launch times: " + text_of(plan.notes[at].profile));
+      s.sources.push_back("efficiencies and launch times: " + text_of(*plan.notes[at].profile));
     if (is_mixed(plan.result.frontier[at]))
       s.sources.push_back("prefill: " + text_of(plan.of_prefills.at(at)));
     return s;

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <memory>
 #include <perfmodel/hardware/catalog/all.hpp>
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/step/operators.hpp>
-#include <utility>
 
 #include "engine_settings.hpp"
 #include "io/text.hpp"
@@ -227,18 +225,14 @@ std::optional<unmeasured_release> unmeasured(std::string_view asked,
 
 void add_releases(profile_note& note, const calibration& c, const pm::evidence& stands_on,
                   profile_part part) {
-  std::vector<profile_release> all;
   for (const pm::profile_note& p : stands_on) {
     if (p.releases != nullptr && p.part != pm::profile_part::quantisation)
-      all.push_back({pm::name_of(p.part), text_of(*p.releases)});
+      note.releases.push_back({pm::name_of(p.part), text_of(*p.releases)});
   }
   const pm::measured_releases* engine = c.calibration.engine.releases;
-  if (engine != nullptr && part == profile_part::all) {
-    all.push_back({"services", text_of(*engine)});
-    note.asked_release = unmeasured(c.asked_version, *engine);
-  }
-  if (!all.empty())
-    note.releases = std::make_shared<const std::vector<profile_release>>(std::move(all));
+  if (engine == nullptr || part != profile_part::all) return;
+  note.releases.push_back({"services", text_of(*engine)});
+  note.asked_release = unmeasured(c.asked_version, *engine);
 }
 
 }  // namespace
@@ -303,8 +297,7 @@ std::string transfers_text(const profile_note& note) {
 
 std::string releases_text(const profile_note& note) {
   parts_by_text by_software;
-  if (note.releases == nullptr) return "";
-  for (const profile_release& r : *note.releases) by_software.add(r.part, r.software);
+  for (const profile_release& r : note.releases) by_software.add(r.part, r.software);
   return by_software.text("");
 }
 

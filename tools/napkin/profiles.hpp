@@ -1,7 +1,6 @@
 // Profiles behind a calibrated result: kernels, links, attention and engine of one accelerator.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <perfmodel/kernels/operator_prediction.hpp>
 #include <perfmodel/kernels/service_posterior.hpp>
@@ -78,8 +77,9 @@ struct profile_note {
   perfmodel::basis basis = perfmodel::basis::given;
   std::string source{};
   std::vector<profile_transfer> transfers{};
-  std::shared_ptr<const std::vector<profile_release>> releases{};  ///< null: none is known
+  std::vector<profile_release> releases{};
   std::optional<unmeasured_release> asked_release{};
+  std::string json_text{};  ///< JSON of the note where results share it; else empty
 };
 
 /// A profile from a file: of a machine, or of a `service` on the machine of that name.

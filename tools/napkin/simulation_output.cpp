@@ -186,7 +186,7 @@ std::string sparklines_text(const simulation& s) {
 std::string basis_text(const simulation& s) {
   std::string text;
   if (const auto& note = s.answer.calibrated) {
-    text = wrapped(cat("Engine steps by the profile ", text_of(note->profile), "."), 2);
+    text = wrapped(cat("Engine steps by the profile ", text_of(*note->profile), "."), 2);
   } else {
     text = "  Engine steps at the bounds of data sheets: none runs faster.\n";
   }
