@@ -177,9 +177,9 @@ near "terms of the first token: $formula" \
   "$(awk -v a="$host" -v b="$admission" -v c="$prompt" -v d="$delay" 'BEGIN { print a + b + c + d }')" "$total" 0.1
 near 'prefill = the step times the factor' "$(sed -E 's/.*ms = ([0-9.]+) x ([0-9.]+) ms.*/\1 \2/' <<<"$formula" |
   awk '{ print $1 * $2 }')" "$prompt" 0.06
-# 63 others in 2.695 + 1 + 511 steps of a request, a prefill less a step without it.
+# 63 others in the steps of a request: 2.695 + 1 + 511, and those of its CPU time; a prefill less a step without it.
 others=$(grep -E '^  prefill interference: ' <<<"$text") || fail "no line on prefill interference: $text"
-[[ $others == *'0.1224 prefills start per ITL = 63 / 514.7 steps per request, any in 1 - exp(-0.1224) = 11.52 % of them; each adds '* ]] ||
+[[ $others == *'0.1223 prefills start per ITL = 63 / 515 steps per request, any in 1 - exp(-0.1223) = 11.51 % of them; each adds '* ]] ||
   fail "prefill interference: $others"
 stall=$(sed -E 's/.*adds ([0-9.]+) ms.*/\1/' <<<"$others") next=$(sed -E 's/.*following one ([0-9.]+) ms.*/\1/' <<<"$others")
 near 'a prefill less a step' "$stall" "$(sed -E 's/.*\(prefill ([0-9.]+) ms less 1 x ([0-9.]+) ms.*/\1 \2/' <<<"$others" |
@@ -193,7 +193,7 @@ named_in_all prefill "$prompt ms"
 named_in_all 'prefill queueing' "$delay ms"
 named_in_all 'decode stall' "$stall ms"
 named_in_all 'marginal prefill' "$next ms"
-named_in_all 'prefills per interval' 0.1224
+named_in_all 'prefills per interval' 0.1223
 named_in_all 'time to first token' "$total ms"
 # The steps add up to the answer, of a pass and of a service.
 for asked in "${step[*]}" "${service[*]}" "${step[*]} --mode bound" "${service[*]} --mode bound"; do

@@ -117,6 +117,14 @@ bool full_budget_step(const service& s, const service& t, const pm::calibrated& 
              p.prefills_per_step * p.saturated_prefill_time;
 }
 
+/// Closed loops of mixed chunks whose CPU time lets steps pass: faster decoding completes more
+/// requests a second, so that an arrival more often finds a step with prefill in progress. Devstral
+/// 123B on MI300X with 1.5 times the memory bandwidth, simulated: TTFT 919 to 1,053 ms.
+bool meets_longer_steps(const service& s, const pm::calibrated& c) {
+  return s.l.is_closed() && c.engine.request_cpu_time.value() > 0.0 &&
+         s.l.scheduler.value_or(scheduling_of(s.d.serving_engine)) == pm::scheduling::mixed_chunks;
+}
+
 /// Whether passes of more sequences take longer than in proportion, or one with a chunk of a prompt
 /// than by its tokens: a tile or another kernel more for few more of them, so that each is slower
 /// and all are no more throughput (closed_service).
@@ -380,11 +388,14 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
     itl.rises(0.995 * b.itl.value(), a.itl.value(), where, [&] { return has_short_output(s); });
     ttft.rises(b.ttft.value(), a.ttft.value(), where, [&] {
       return has_short_output(s) || full_budget_step(s, better, c) ||
-             limited_by_prefill(better, b, c);
+             limited_by_prefill(better, b, c) || meets_longer_steps(s, c);
     });
-    any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where,
-                   [&] { return has_short_output(s) || limited_by_prefill(better, b, c); });
-    e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where);
+    any_ttft.rises(0.995 * b.ttft.value(), a.ttft.value(), where, [&] {
+      return has_short_output(s) || limited_by_prefill(better, b, c) || meets_longer_steps(s, c);
+    });
+    // Of one token, the whole request is the time to it.
+    e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where,
+              [&] { return s.l.output_tokens == 1.0 && meets_longer_steps(s, c); });
     through.rises(a.throughput.value(), b.throughput.value(), where);
   }
 }

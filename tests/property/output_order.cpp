@@ -83,13 +83,6 @@ bool fills_budget(const service& s, const pm::serving_estimate& e) {
          e.throughput.value() * steps_of(s).saturated_prefill_time.value() > 0.8;
 }
 
-/// Chunks of prompts that follow each other through the stages of a pipeline, prefill first: each
-/// interval has the prefills of others, the first one too (closed_loop_itl).
-bool has_chunks_in_stages(const service& s) {
-  return scheduler_of(s) == pm::scheduling::prefill_first && s.d.layout.pipeline > 1 &&
-         steps_of(s).chunks > 1.0;
-}
-
 /// Open loops near the largest rate, the throughput of a closed loop with all batch slots taken: of
 /// mixed chunks one that fills the budget. Prefill first, an interval between two decode steps is
 /// that of the closed loop; longer outputs leave it fewer slots.
@@ -134,9 +127,8 @@ TEST_CASE("more output never makes a whole request quicker", "[calibrated][order
     if (!a.feasible.feasible || !b.feasible.feasible) continue;
     order& whole_time = s.l.is_closed() ? closed : open;
     whole_time.rises(a.e2e.value(), b.e2e.value(), where, [&] {
-      return s.l.is_closed()
-                 ? fills_budget(s, a) || fills_budget(more, b) || has_chunks_in_stages(s)
-                 : is_near_full(s) || has_several_balances(s, a, b);
+      return s.l.is_closed() ? fills_budget(s, a) || fills_budget(more, b)
+                             : is_near_full(s) || has_several_balances(s, a, b);
     });
   }
 }

@@ -100,6 +100,7 @@ class evaluated_steps {
     } else {
       return;
     }
+    if (found_.flow) found_.prompt = as_asked;  // not evaluated where lengths vary
     for (const auto& [i, time] : asked_) {
       const bool same = !i.steady && i.prefill_tokens == as_asked.prefill_tokens &&
                         i.prefill_sequences == as_asked.prefill_sequences;
@@ -157,8 +158,9 @@ void add_interference(summary_part& part, const served_load& x, const decoding& 
       const double others = std::min(loop.concurrency, flow.terms.max_running) - 1.0;
       const double seen =
           loop.requests ? 1.0 - std::min(1.0, (others + 1.0) / *loop.requests) : 1.0;
-      const double steps = pm::detail::steps_per_request(
-          flow.terms, p, flow.state.ttft_terms.scheduling_steps - flow.terms.stream_steps);
+      const double waits = pm::detail::steps_before_prefill(flow.terms, p, others, 0.5);
+      const double steps =
+          pm::detail::steps_per_request(flow.terms, p, waits - flow.terms.stream_steps, others);
       if (std::fabs(others * seen / steps - met) < 1e-6 * met)
         text += cat(" = ", seen < 1.0 ? digits(seen) + " x " : "", digits(others), " / ",
                     digits(steps), " steps per request");
@@ -255,6 +257,31 @@ std::string formula_text(const decoding& found) {
          cat(" = ", time_text(all));
 }
 
+/// Adds the difference of the mean step over two prompt lengths to that of the mean length, of
+/// either sign (`add_step_of_one_prompt`), and returns it.
+double add_lengths(summary_part& part, const served_load& x, const decoding& found,
+                   const screen_calibration& policy) {
+  const pm::prefill_steps& p = found.flow->passes;
+  const double c = p.length_range, n = found.prefill_steps;
+  if (!(c > 0.0)) return 0.0;
+  const auto time_with = [&](double prefill_tokens) {
+    pm::iteration i = found.prompt;
+    i.prefill_tokens = prefill_tokens;
+    return time_of_step(x.deployment, i, policy).time.value();
+  };
+  const double shorter = time_with(pm::detail::prefill_at_length(p, 1.0 - c).prefill_tokens);
+  const double longer = time_with(pm::detail::prefill_at_length(p, 1.0 + c).prefill_tokens);
+  const double mean = time_with(found.prompt.prefill_tokens);
+  const double lengths = n * (0.5 * (shorter + longer) - mean);
+  if (std::fabs(lengths) < 1e-9 * n * mean) return lengths;
+  std::string how =
+      cat("(", time_text(shorter), " + ", time_text(longer), ") / 2 - ", time_text(mean));
+  if (n != 1.0) how = cat(digits(n), " x (", how, ")");
+  part.steps.push_back({"variation of prompt lengths", how, lengths, other});
+  part.time_s += lengths;
+  return lengths;
+}
+
 summary_part prefill_part(const served_load& x, const decoding& found,
                           const screen_calibration& policy) {
   const double n = found.prefill_steps;
@@ -272,8 +299,9 @@ summary_part prefill_part(const served_load& x, const decoding& found,
                                             ? flow.passes.decode_time.value()
                                             : 0.0);
     const double passes = (flow.passes.prefill_time.value() - last) / engine;
-    add_step(part, {"drafting", "", passes > kernels * (1.0 + 1e-9) ? passes - kernels : 0.0,
-                    "drafting"});
+    const double lengths = add_lengths(part, x, found, policy);
+    const double draft = passes - kernels - lengths;
+    add_step(part, {"drafting", "", draft > 1e-9 * kernels ? draft : 0.0, "drafting"});
     add_step(part, {prefill_overhead, cat("(", digits(engine), " - 1) x ", time_text(passes)),
                     (engine - 1.0) * passes, prefill_overhead});
     add_step(part, {"last decode step", "", last, other});

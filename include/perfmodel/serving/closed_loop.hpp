@@ -94,51 +94,95 @@ constexpr basic_latency_distribution<T> closed_loop_ttft(
     }
   }
   const T later = 1.0 - burst;
-  times.add(with_length(T(later * (1.0 - meets)), unqueued_ttft, p.prefill_time, {}, s.input_cv));
+  times.add(with_length(T(later * (1.0 - meets)), unqueued_ttft, p.length_time, {}, s.input_cv));
   constexpr double p99 = 4.605170185988091;  // of an exponential with the mean 1
   const duration<T> mean = prefill_queueing / meets;
   const duration<T> tail =
       min(mean, duration<T>(max(duration<T>(longest - mean), duration<T>{}) / (p99 - 1.0)));
-  times.add(with_length(T(later * meets), unqueued_ttft + (mean - tail), p.prefill_time, tail,
+  times.add(with_length(T(later * meets), unqueued_ttft + (mean - tail), p.length_time, tail,
                         s.input_cv));
   return times;
 }
 
 /// Number of engine steps from the arrival of a request to that of the one that replaces it: those
-/// before it joins, those that decode it and, under mixed chunks, those that prefill it. Under the
-/// other schedulers a step is one that decodes, with the prefills before it.
+/// before it joins, those that decode it, under mixed chunks those that prefill it, and those that
+/// run during its CPU time c. Under the other schedulers a step is one that decodes, with the
+/// prefills before it. With n steps without c and the prefill time S that others add, a step takes
+///   x = D + (B - 1) S / (n + c / x),    the root of n x^2 + (c - n D - (B - 1) S) x - c D
 template <Scalar T>
 constexpr T steps_per_request(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                              const T& scheduling_steps) {
-  if (s.scheduler != scheduling::mixed_chunks) return T(scheduling_steps + s.intervals());
-  return scalar_max(T(scheduling_steps + pipelined_chunk_steps(p.chunks, p.pipeline_stages) +
-                      scalar_max(T(s.output_tokens - 1.0), T(0.0))),
-                    T(1.0));
+                              const T& scheduling_steps, const T& others) {
+  using math::sqrt;
+  T steps = scheduling_steps + s.intervals();
+  if (s.scheduler == scheduling::mixed_chunks)
+    steps = scalar_max(T(scheduling_steps + pipelined_chunk_steps(p.chunks, p.pipeline_stages) +
+                         scalar_max(T(s.output_tokens - 1.0), T(0.0))),
+                       T(1.0));
+  const T cpu = s.request_cpu_time / p.decode_time;  // in decode steps
+  if (!(upper(cpu) > 0.0)) return steps;
+  const T stall =
+      min(p.decode_stall, max(p.marginal_prefill_time, p.saturated_prefill_time - p.decode_time)) /
+      p.decode_time;
+  const T b = 0.5 * (steps + others * stall - cpu);
+  return steps + cpu * steps / (b + sqrt(T(b * b + steps * cpu)));
 }
 
 /// Engine steps before a request joins one. Without other requests (an idle engine) it joins at
 /// once. Where its arrival is not that of a completion, since its CPU time comes first, it waits at
-/// least for half the step in progress: in a pipeline, for half its time in the first stage.
+/// least for the rest of the step in progress, a share `rest` of a step: in a pipeline, of its time
+/// in the first stage. Static batches start with all their requests.
 template <Scalar T>
 constexpr T steps_before_prefill(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                 const T& others) {
-  const T boundary = T(upper(s.request_cpu_time.value()) > 0.0 ? 0.5 / p.pipeline_stages : 0.0);
+                                 const T& others, const T& rest) {
+  const bool waits =
+      upper(s.request_cpu_time.value()) > 0.0 && s.scheduler != scheduling::static_batches;
+  const T boundary = waits ? T(rest / p.pipeline_stages) : T(0.0);
   return any_of(T(others / p.pipeline_stages)) *
              scalar_max(T(s.scheduling_steps - s.stream_steps), boundary) +
          s.stream_steps;
 }
 
+/// Engine step in progress when a request arrives, a CPU time c after the end of another step: the
+/// mean rest of it, and its mean length. Steps of independent lengths X are a renewal process, and
+/// an exponential CPU time of mean c has phi = E[exp(-X / c)] chances to see another step end:
+///   rest = E[X] / (1 - phi) - c,    length = E[X (1 - exp(-X / c))] / (1 - phi)
+/// From E[X] - c, where a step takes longer than c, to half a step.
+/// Source: Cox, "Renewal Theory", 1962, chapter 4 (Laplace transform of the renewal function).
+/// A part of `steps` with an exponential term of mean t has phi = exp(-from / c) / (1 + t / c).
+/// Leaves out: correlation between steps.
+/// Test: simulated steps, tests/unit/service_by_hand.cpp.
+template <Scalar T>
+struct step_after_cpu_time {
+  duration<T> rest{};
+  duration<T> length{};
+
+  constexpr step_after_cpu_time(const basic_latency_distribution<T>& steps, const duration<T>& c) {
+    using math::exp;
+    T left{};
+    duration<T> all{}, ends{};
+    for (std::size_t i = 0; i < steps.size(); ++i) {
+      const basic_latency_part<T>& x = steps[i];
+      const duration<T> from = x.from + 0.5 * x.range, mean = from + x.tail;
+      const T tail = 1.0 / (1.0 + x.tail / c);  // of exp(-X / c), for an exponential term
+      const T seen = exp(T(-1.0 * T(from / c))) * tail;
+      left += x.weight * (1.0 - seen);
+      all += x.weight * mean;
+      ends += x.weight * (mean - seen * (from + tail * x.tail));
+    }
+    rest = all / left - c;
+    length = ends / left;
+  }
+};
+
 /// Inter-token latency of a closed loop, from that of all steps. `prompts` came with the request's
 /// own. Unless steps are mixed, decoding waits for all of these: the first interval of an output
-/// contains those that run after its own prefill, and no others. Leaves out: chunks in a pipeline.
+/// contains those that run after its own prefill, and no others.
 template <Scalar T>
 constexpr basic_latency_distribution<T> closed_loop_itl(const basic_service_terms<T>& s,
                                                         const basic_prefill_steps<T>& p,
                                                         const basic_latency_distribution<T>& itl,
                                                         const T& prompts) {
-  const bool chunks_in_stages = p.pipeline_stages > 1.0 && upper(p.chunks) > 1.0;
-  if (s.scheduler == scheduling::mixed_chunks || chunks_in_stages || !(upper(prompts) > 1.0))
-    return itl;
+  if (s.scheduler == scheduling::mixed_chunks || !(upper(prompts) > 1.0)) return itl;
   const duration<T> own = p.prefill_time + coscheduled_prefill_delay(p, T(prompts - 1.0));
   const duration<T> rest =
       max(duration<T>(prompts * p.saturated_prefill_time - own), duration<T>{});
@@ -275,11 +319,11 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   const T others = scalar_max(T(b - 1.0), T(0.0));
   const T burst = loop.requests ? scalar_min(T(1.0), T(b / *loop.requests)) : T(0.0);
 
-  const T waits = detail::steps_before_prefill(s, p, others);
-  const T steps = detail::steps_per_request(s, p, T(waits - s.stream_steps));
+  T waits = detail::steps_before_prefill(s, p, others, T(0.5));
+  const T steps = detail::steps_per_request(s, p, T(waits - s.stream_steps), others);
   const T met = detail::prefills_of_others(s, p, others, burst, steps);
   basic_service_state<T> state;
-  const T coscheduled = detail::coscheduled_prefills(s, p, loop, b, steps);
+  T coscheduled = detail::coscheduled_prefills(s, p, loop, b, steps);
   const basic_latency_distribution<T> of_steps =
       detail::itl_of(s, p, named("prefills per interval", met));
   state.itl = detail::closed_loop_itl(s, p, of_steps, T(coscheduled + 1.0));
@@ -287,6 +331,13 @@ constexpr basic_service_state<T> closed_service(const basic_service_terms<T>& s,
   // Before it joins a step, the prefills that came with a request's own are none of its steps.
   const duration<T> mean_step =
       s.scheduler == scheduling::mixed_chunks ? mean_itl : named("mean step", of_steps.mean());
+  // Requests of a run complete together, and meet no steps of others.
+  if (s.scheduler == scheduling::mixed_chunks && upper(s.request_cpu_time.value()) > 0.0 &&
+      p.pipeline_stages == 1.0 && !loop.requests) {
+    const detail::step_after_cpu_time<T> step(of_steps, s.request_cpu_time);
+    waits = detail::steps_before_prefill(s, p, others, T(step.rest / mean_step));
+    coscheduled = coscheduled * (step.length / mean_step);
+  }
   const duration<T> decoding = s.intervals() * mean_itl;
   // Those after its prefill, of the first tokens that it sends together, are.
   const duration<T> scheduling =

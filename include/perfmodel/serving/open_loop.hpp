@@ -1,7 +1,7 @@
 // Model of an open loop: requests arrive at a given rate, independent of completions.
 #pragma once
 
-#include <optional>
+#include <perfmodel/serving/shared_steps.hpp>
 #include <perfmodel/serving/state.hpp>
 
 namespace perfmodel::inline v0_3 {
@@ -13,124 +13,6 @@ template <Scalar T>
 struct admission_queue {
   T share{};           ///< share of arrivals that queue
   duration<T> wait{};  ///< mean wait of the arrivals that queue
-};
-
-/// Interval between two decode steps of a prefill-first scheduler at arrival rate lambda. The
-/// engine prefills until no prompt waits; the prompts that arrive during a prefill step form the
-/// next one.
-/// With g prefill steps in an interval, of k prompts each:
-///   ITL = D + g (P - M) + lambda ITL M      all prompts that arrive are prefilled
-///   g   = (1 - exp(-lambda D)) exp(lambda (P - M) + k (1 - exp(-lambda M))),   k = lambda ITL / g
-/// D is the time of a decode step, P that of a prefill, M its marginal time. During a step with a
-/// Poisson number of prompts (mean k), no prompt arrives with probability 1 / exp(...).
-/// u = lambda D / g solves u exp(b u) = constant, by Newton's method for Lambert's W.
-/// Exact where prompts do not share a step (M = P: the busy period of M/G/1) and where a step costs
-/// the same for any number of them (M = 0).
-/// Test: both limits; the simulation, tests/simulator/closed_forms.cpp.
-template <Scalar T>
-struct prefill_first_interval {
-  T marginal{};       ///< lambda M
-  T prefill_steps{};  ///< g
-  duration<T> mean{};
-
-  constexpr prefill_first_interval(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                   const request_rate<T>& rate) {
-    using math::exp;
-    using math::log;
-    const duration<T> shared = max(p.prefill_time - p.marginal_prefill_time, duration<T>{});
-    marginal = scalar_min(T(rate * p.marginal_prefill_time / request), T(1.0 - 1e-6));
-    const T decode = scalar_max(T(rate * p.decode_time / request), T(1e-12));
-    const T b = any_of(marginal) / (1.0 - marginal);
-    const T scale = decode / any_of(decode) * exp(T(-1.0 * T(rate * shared / request) * (1.0 + b)));
-    const T z = b * scale;
-    T w = log(T(1.0 + z));
-    for (int i = 0; i < 4; ++i) w = (w * w + z * exp(T(-w))) / (w + 1.0);
-    prefill_steps = decode / scalar_max(T(scale * exp(T(-w))), T(1e-30));
-    mean = (p.decode_time + prefill_steps * shared) / (1.0 - marginal);
-    // With all batch slots taken no prompt is admitted, and the engine decodes.
-    if (upper(s.full_itl.value()) > 0.0) mean = max(p.decode_time, min(mean, s.full_itl));
-    prefill_steps = scalar_min(prefill_steps, T((mean - p.decode_time) /
-                                                max(p.prefill_time, duration<T>(1e-12 * second))));
-  }
-
-  /// Mean time of the prefills that follow where k prompts wait, given that any do:
-  /// (g' (P - M) + k M) / (1 - lambda M), with g' steps in the ratio of those that wait.
-  constexpr duration<T> after(const basic_prefill_steps<T>& p, const T& waiting, const T& any,
-                              const T& stalled) const {
-    const duration<T> shared = max(p.prefill_time - p.marginal_prefill_time, duration<T>{});
-    return (prefill_steps / stalled * shared + waiting / any * p.marginal_prefill_time) /
-           (1.0 - marginal);
-  }
-
-  /// Mean residual time of the step in progress, at the probability `busy` of one that decodes. A
-  /// prefill step waits for none of the prompts that it takes alone.
-  constexpr duration<T> residual_time(const basic_prefill_steps<T>& p, const T& busy) const {
-    const T steps = scalar_max(prefill_steps, T(1e-12));
-    const duration<T> step = (mean - p.decode_time) / steps;
-    return 0.5 * (busy * p.decode_time * (p.decode_time / mean) +
-                  (1.0 - 1.0 / p.prefills_per_step) * steps * step * (step / mean));
-  }
-};
-
-/// Mean number m of prefills that start between two engine steps at arrival rate lambda:
-/// m = lambda (D + q S + (m - q) M) with q = 1 - exp(-m), as in itl_of, by Newton's method from the
-/// value for q = 1. A prompt in chunks adds its stall to as many steps:
-/// m = lambda D / (1 - lambda S).
-/// At most what full steps can take.
-/// Test: the equation itself; the simulation, tests/simulator/closed_forms.cpp.
-template <Scalar T>
-constexpr T arrivals_between_steps(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                   const request_rate<T>& rate) {
-  using math::exp;
-  const auto within = [&](const duration<T>& time) { return T(rate * time / request); };
-  const T decode = within(p.decode_time), stall = within(p.decode_stall);
-  constexpr double below_one = 1.0 - 1e-6;
-  if (s.scheduler == scheduling::mixed_chunks && upper(p.chunks) > 1.0) {
-    const T steps = pipelined_chunk_steps(T(p.decode_steps_per_prefill * p.prefills_per_step),
-                                          p.pipeline_stages);
-    return scalar_min(T(decode / (1.0 - scalar_min(stall, T(below_one)))), T(1.0 / steps));
-  }
-  const T further = scalar_min(within(p.marginal_prefill_time), T(below_one));
-  const T first = stall - further;
-  T m = (decode + scalar_max(first, T(0.0))) / (1.0 - further);
-  for (int i = 0; i < 5; ++i) {
-    const T none = exp(T(-m));
-    const T excess = m * (1.0 - further) - decode - (1.0 - none) * first;
-    m = m - excess / scalar_max(T(1.0 - further - none * first), T(1e-9));
-  }
-  return scalar_min(scalar_max(m, decode), scalar_max(p.prefills_per_step, T(1.0)));
-}
-
-/// Wait of a prompt for the prefills of others in an open loop: M/G/1. Under mixed chunks a step
-/// with prefill takes L for k prompts on average and has room for K (`prefills_per_step`), so the
-/// service time is L / K; else it is the time of a prompt in full steps.
-/// Exact for one prompt a step: the decode steps between are the vacations of the server.
-template <Scalar T>
-struct prefill_queue {
-  T utilisation{};
-  duration<T> wait{};
-  std::optional<T> between{};  ///< arrivals_between_steps, where the law of the step needs them
-
-  constexpr prefill_queue(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                          const basic_open_loop<T>& arrivals) {
-    const duration<T> step = min(p.saturated_prefill_time, mean_step(s, p, arrivals.rate));
-    utilisation = scalar_min(T(arrivals.rate * step / request), T(1.0 - 1e-6));
-    wait = single_server_wait(utilisation,
-                              T((arrivals.cv * arrivals.cv + s.input_cv * s.input_cv) / 2.0), step);
-  }
-
- private:
-  /// L / K
-  constexpr duration<T> mean_step(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
-                                  const request_rate<T>& rate) {
-    if (!(upper(p.prefills_per_step) > 1.0) || s.scheduler != scheduling::mixed_chunks)
-      return p.saturated_prefill_time;
-    between = arrivals_between_steps(s, p, rate);
-    const T& m = *between;
-    const T prompts = scalar_min(T(m / any_of(scalar_max(m, T(1e-12)))), p.prefills_per_step);
-    return (p.prefill_time + scalar_max(T(prompts - 1.0), T(0.0)) * p.marginal_prefill_time) /
-           p.prefills_per_step;
-  }
 };
 
 /// Distribution of the inter-token latency of an open loop. `sequences` decode at a time, which is
@@ -156,15 +38,30 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
   if (s.scheduler == scheduling::static_batches) return itl_of(s, p, T(0.0));
   const bool mixed = s.scheduler == scheduling::mixed_chunks;
   if (!mixed && p.pipeline_stages > 1.0) return itl_of(s, p, T(sequences / s.intervals()));
-  const prefill_queue<T> queue(s, p, arrivals);
-  const T behind = scalar_max(T(rate * (queue.wait + p.prefill_time) / request), T(1e-12));
-  const T followed = named("share of requests with a prompt behind", any_of(behind));
+  prefill_queue<T> queue(s, p, arrivals);
+  if (mixed && queue.is_shared) return shared_steps_itl(s, p, rate, queue);
+  if (queue.groups) {  // all groups wait for any that prefills
+    const T stalled =
+        named("share of intervals with prefill", queue.groups->share_of_output(s.intervals()));
+    basic_latency_distribution<T> itl;
+    itl.add({1.0 - stalled, p.decode_time});
+    itl.add(with_length(stalled, queue.groups->length, {}, {}, s.input_cv));
+    return itl;
+  }
+  queue.add_wait(s, p, arrivals);
+  const T behind = scalar_max(T(rate * (queue.wait + queue.own_step(p)) / request), T(1e-12));
+  T any_behind = any_of(behind);
+  // A request that leaves a single server leaves another one behind with the utilisation.
+  if (mixed && !(upper(p.prefills_per_step) > 1.0))
+    any_behind = scalar_min(any_behind, scalar_max(queue.utilisation, T(1e-12)));
+  const T followed = named("share of requests with a prompt behind", any_behind);
   basic_latency_distribution<T> itl;
   if (mixed) {
     const duration<T> further = upper(p.chunks) > 1.0 ? p.decode_stall : p.marginal_prefill_time;
     const T delayed = scalar_min(T(rate * further / request), queue.utilisation);
-    const T served = rate * p.prefill_time / request * p.decode_steps_per_prefill;
-    const T steps = scalar_max(T(1.0), T(served / followed)) / (1.0 - delayed);
+    const T room = scalar_max(T(p.chunks - p.steps_per_prefill), T(0.0));  // of its last step
+    const T served = scalar_max(T(behind * p.decode_steps_per_prefill - followed * room), T(0.0));
+    const T steps = T(served / followed) / (1.0 - delayed);
     const T share = named("share of intervals behind a prefill",
                           followed * scalar_min(T(1.0), T(steps / s.intervals() *
                                                           (1.0 - exp(T(-s.intervals() / steps))))));
@@ -176,13 +73,15 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
     itl.add(with_length(share, p.decode_time + stall, stall, {}, s.input_cv));
     return itl;
   }
-  const prefill_first_interval<T> interval(s, p, rate);
+  const prefill_first_interval<T>& interval = *queue.interval;
   const T decode = scalar_max(T(rate * p.decode_time / request), T(1e-12));
   const T stalled = any_of(decode);  // share of decode steps that prefills follow
   const duration<T> stall = (interval.mean - p.decode_time) / stalled;
   const T own = 1.0 / s.intervals();  // the interval after its own prefill
-  // `behind` prompts wait there where lambda D do after a decode step.
-  const duration<T> rest = interval.after(p, behind, followed, stalled);
+  // `behind` prompts wait there where lambda D do after a decode step, and at most the batch slots
+  // have a prompt that waits for its first decode step.
+  const duration<T> rest = min(interval.after(p, behind, followed, stalled),
+                               duration<T>(s.max_running * p.saturated_prefill_time));
   itl.add({(1.0 - own) * (1.0 - stalled) + own * (1.0 - followed), p.decode_time});
   const duration<T> first = min(p.prefill_time, stall);
   itl.add(with_length(T((1.0 - own) * stalled), p.decode_time + first, first, stall - first,
@@ -190,6 +89,19 @@ constexpr basic_latency_distribution<T> open_loop_itl(const basic_service_terms<
   const duration<T> next = min(p.prefill_time, rest);
   itl.add(with_length(T(own * followed), p.decode_time + next, next, rest - next, s.input_cv));
   return itl;
+}
+
+/// Mean rest of the engine step in progress when a request arrives. Steps that hold little more
+/// than one prompt lie between the law of steps that prompts share and that of single ones.
+template <Scalar T>
+constexpr duration<T> rest_of_step(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p,
+                                   const prefill_queue<T>& queue,
+                                   const basic_service_state<T>& state, const duration<T>& itl) {
+  if (!queue.is_shared) return residual_step_time(s, p, state, itl);
+  const duration<T> rest = 0.5 * queue.in_progress.mean;
+  const T shared = scalar_min(T(1.0), T(p.prefills_per_step - 1.0));
+  if (s.scheduler != scheduling::mixed_chunks || lower(shared) >= 1.0) return rest;
+  return shared * rest + (1.0 - shared) * residual_step_time(s, p, state, itl);
 }
 
 /// Admission queue of an open loop with arrival rate lambda and K batch slots (`max_running`). The
@@ -261,25 +173,22 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   state.batch = named("sequences decoding", T(rate * s.output_tokens * itl / request));
 
   const bool mixed = s.scheduler == scheduling::mixed_chunks;
-  const detail::prefill_queue<T> queue(s, p, arrivals);
+  detail::prefill_queue<T> queue(s, p, arrivals);
+  queue.add_wait(s, p, arrivals);
   const T rho = named("share of time for prefill", queue.utilisation);
   const duration<T> queueing = named("prefill queueing", queue.wait);
   const duration<T> burst =
       detail::coscheduled_prefill_delay(p, T(arrivals.arrivals_per_burst - 1.0)) / (1.0 - rho);
 
   const T busy = detail::any_of(state.batch);  // probability that the engine has a step in flight
-  const bool batching = s.scheduler == scheduling::prefill_first && p.pipeline_stages == 1.0;
-  duration<T> residual = detail::residual_step_time(s, p, state, itl);
-  duration<T> mean_step = itl;  // of a random step: its own prefill follows none of those before it
-  if (batching) {
-    const detail::prefill_first_interval<T> interval(s, p, rate);
-    residual = interval.residual_time(p, busy);
-    mean_step = min(itl, interval.mean);
-  }
+  const duration<T> residual = detail::rest_of_step(s, p, queue, state, itl);
+  // of a random step: its own prefill follows none of those before it
+  const duration<T> mean_step = queue.interval ? min(itl, queue.interval->mean) : itl;
   // Arrivals during one step join the same next step.
-  const T coscheduled = mixed || batching ? scalar_min(T(rate * residual / request * 2.0),
-                                                       T(p.prefills_per_step - 1.0))
-                                          : T(0.0);
+  const T coscheduled =
+      queue.is_shared ? queue.coscheduled
+      : mixed         ? scalar_min(T(rate * residual / request * 2.0), T(p.prefills_per_step - 1.0))
+                      : T(0.0);
   // Steps of other requests delay it only where there are any; its stream interval always does.
   const T before = busy * scalar_max(T(s.scheduling_steps - s.stream_steps - 1.0), T(0.0));
   const T steps = before + s.stream_steps;
@@ -304,10 +213,14 @@ constexpr basic_service_state<T> open_service(const basic_service_terms<T>& s,
   const T behind_prefill = scalar_max(rho, T(1e-9));
   const T admitted = 1.0 - queued;
   state.ttft = {};
-  state.ttft.add(detail::with_length(T(admitted * (1.0 - behind_prefill)), unqueued, p.prefill_time,
-                                     residual, s.input_cv));
-  state.ttft.add(detail::with_length(T(admitted * behind_prefill), unqueued + residual,
-                                     p.prefill_time, queueing / behind_prefill, s.input_cv));
+  if (queue.is_shared) {
+    detail::add_shared_ttft(state.ttft, admitted, s, p, queue, rate, unqueued, residual + queueing);
+  } else {
+    state.ttft.add(detail::with_length(T(admitted * (1.0 - behind_prefill)), unqueued,
+                                       p.length_time, residual, s.input_cv));
+    state.ttft.add(detail::with_length(T(admitted * behind_prefill), unqueued + residual,
+                                       p.length_time, queueing / behind_prefill, s.input_cv));
+  }
   state.ttft.add({queued, unqueued + residual, {}, queueing + admission.wait});
   return state;
 }

@@ -22,7 +22,11 @@ struct basic_prefill_steps {
   T prefills_per_step = T(1.0);
   T chunks = T(1.0);                ///< engine steps of one prompt, a whole number
   T steps_per_prefill = T(1.0);     ///< uncached prompt tokens / tokens of a chunk, a fraction
-  duration<T> prefill_step_time{};  ///< time of `prefill_iteration`
+  duration<T> prefill_step_time{};  ///< mean time of a step with one prompt, or one chunk of it
+  /// Part of `prefill_time` that is proportional to the length of the prompt.
+  duration<T> length_time{};
+  /// Relative distance of the two prompt lengths of `prefill_step_time`; 0: one length.
+  T length_range{};
   /// Engine steps per prompt if every step is full of prefill and also decodes; 0 unless chunks are
   /// mixed.
   T decode_steps_per_prefill{};
@@ -111,11 +115,69 @@ constexpr void add_prefill_times(basic_prefill_steps<T>& p, const bool mixed,
                                          scalar_max(T(p.prefills_per_step - 1.0), T(1e-9))))
           : max(p.saturated_prefill_time - p.decode_steps_per_prefill * p.decode_time,
                 duration<T>{});
+  if (!(upper(p.length_range) > 0.0)) p.length_time = p.prefill_time;
   p.prefill_time = named("prefill", p.prefill_time);
   p.decode_stall = named("decode stall", p.decode_stall);
   p.marginal_prefill_time = named("marginal prefill", p.marginal_prefill_time);
   p.saturated_prefill_time = named("saturated prefill", p.saturated_prefill_time);
   p.prefills_per_step = named("prefills per step", p.prefills_per_step);
+}
+
+/// Relative distance c of two prompt lengths I (1 + c) and I (1 - c) from their mean:
+/// c = cv / sqrt(1 + cv^2), at most what leaves the longer one in one step, in an idle engine as
+/// with one sequence that decodes. 0: one length.
+template <Scalar T>
+constexpr T length_range(const basic_deployment<T>& d, const basic_service_load<T>& l,
+                         const scheduling scheduler, const T& decoding) {
+  using math::sqrt;
+  const T& cv = l.input_cv;
+  if (!(upper(cv) > 0.0)) return T(0.0);
+  const T budget = prefill_budget(d, l, scheduler, scalar_max(decoding, T(1e-9)));
+  const T c = scalar_min(T(cv / sqrt(T(1.0 + cv * cv))), T(budget / uncached_tokens(l) - 1.0));
+  constexpr double least = 1e-3;  // a smaller distance leaves no difference to divide by it
+  return lower(c) > least ? c : T(0.0);
+}
+
+/// Further context tokens before a random prompt token, since long prompts have more of the tokens:
+/// I (cv^2 - c^2) / 2, where c is the part of the variation that two prompt lengths have.
+template <Scalar T>
+constexpr T past_of_long_lengths(const basic_service_load<T>& l, const T& range) {
+  return 0.5 * l.input_tokens * scalar_max(T(l.input_cv * l.input_cv - range * range), T(0.0));
+}
+
+/// Engine step with one prompt of `factor` times the mean length. Tokens that fill a tile exactly,
+/// or but for a share of a sequence that decodes, need no further one.
+template <Scalar T>
+constexpr basic_iteration<T> prefill_at_length(const basic_prefill_steps<T>& p, const T& factor) {
+  constexpr double whole = 1.0 - 1e-6;
+  basic_iteration<T> i = p.prefill_iteration;
+  i.prefill_tokens = scalar_max(T(whole * (factor * i.prefill_tokens)), i.prefill_sequences);
+  return i;
+}
+
+/// Sets the mean time of a step with one prompt, or one chunk of it. Step times are discontinuous
+/// in the tokens (tiles), so the mean over prompt lengths is that of two lengths at the distance
+/// `length_range` from their mean; the difference is the part proportional to the length:
+///   t = (t(I (1 - c)) + t(I (1 + c))) / 2,    length part = (t(I (1 + c)) - t(I (1 - c))) / (2 c)
+/// Source: Rosenblueth, "Point estimates for probability moments", PNAS 72(10), 1975.
+/// Leaves out: the skewness of lengths; steps full of prefill, and chunks, of the mean length.
+/// Test: tests/unit/service_by_hand.cpp, the mean square of a length.
+template <Scalar T, class EstimateStep>
+constexpr void add_step_of_one_prompt(basic_prefill_steps<T>& p, const EstimateStep& time_with,
+                                      const char* evaluation) {
+  const T& c = p.length_range;
+  if (!(upper(c) > 0.0)) {
+    p.prefill_step_time =
+        named("step with one prefill", evaluation, time_with(p.prefill_iteration));
+    return;
+  }
+  const duration<T> low =
+      named("step with a short prompt", evaluation, time_with(prefill_at_length(p, T(1.0 - c))));
+  const duration<T> high =
+      named("step with a long prompt", evaluation, time_with(prefill_at_length(p, T(1.0 + c))));
+  p.prefill_step_time = named("step with one prefill", evaluation, 0.5 * (low + high));
+  p.length_time =
+      min(max(duration<T>((high - low) / (2.0 * c)), duration<T>{}), p.prefill_step_time);
 }
 
 /// Step times at a decode batch of `decoding` sequences; time_with(iteration) returns the time of a
@@ -146,7 +208,11 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
   p.pipeline_stages = d.layout.pipeline;
   p.prefills_per_step =
       scalar_max(T(budget / uncached), T(1.0)) * (p.pipeline_stages * d.layout.data);
-  const T past = tokens_before_chunk(l, chunk);
+  // The prompts of a static batch start together, in a closed loop all of them.
+  if (scheduler == scheduling::static_batches && l.is_closed())
+    p.prefills_per_step = scalar_max(T(1.0), scalar_min(p.prefills_per_step, decoding));
+  p.length_range = length_range(d, l, scheduler, decoding);
+  const T past = tokens_before_chunk(l, chunk) + past_of_long_lengths(l, p.length_range);
   // A full step never exceeds the budget by rounding, which would cost a further tile.
   constexpr double below_budget = 1.0 - 1e-12;
   const auto iteration_of = [&](const T& prompts) {
@@ -154,7 +220,7 @@ constexpr basic_prefill_steps<T> prefill_steps_of(const basic_deployment<T>& d,
     return basic_iteration<T>{decode_batch, context, tokens, past, prompts};
   };
   p.prefill_iteration = iteration_of(T(1.0));
-  p.prefill_step_time = named("step with one prefill", evaluation, time_with(p.prefill_iteration));
+  add_step_of_one_prompt(p, time_with, evaluation);
   add_prefill_times(
       p, mixed,
       named("step full of prefill", evaluation, time_with(iteration_of(p.prefills_per_step))));

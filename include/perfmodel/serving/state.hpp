@@ -70,11 +70,27 @@ using service_terms = basic_service_terms<>;
 
 namespace detail {
 
+/// Whether prompts share engine steps: those that arrive in one step are prefilled in the next.
+template <Scalar T>
+constexpr bool shares_steps(const basic_service_terms<T>& s, const basic_prefill_steps<T>& p) {
+  return s.scheduler != scheduling::static_batches && upper(p.prefills_per_step) > 1.0 &&
+         !(upper(p.chunks) > 1.0) && p.pipeline_stages == 1.0;
+}
+
 /// Probability that a Poisson count with this mean is not 0: 1 - exp(-mean).
 template <Scalar T>
 constexpr T any_of(const T& mean) {
   using math::exp;
   return 1.0 - exp(T(-mean));
+}
+
+/// Probability that any of n groups is busy, if k are on average: 1 - (1 - k / n)^n.
+template <Scalar T>
+constexpr T any_of_groups(const T& k, const T& n) {
+  using math::exp;
+  using math::log;
+  const T idle = scalar_max(T(1.0 - k / n), T(1e-12));
+  return 1.0 - exp(T(n * log(idle)));
 }
 
 /// Latency part `from` that includes a term `own` proportional to the length of a prompt. `cv` is
@@ -157,14 +173,23 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
   const T any = chunked ? T(m * chunk_steps)
                         : scalar_max(T(any_of(T(s.collecting_steps * m)) / s.collecting_steps),
                                      T(m / scalar_max(p.prefills_per_step, T(1.0))));
-  const T stalled = named("share of intervals with prefill", scalar_min(any, T(1.0)));
+  T with_prefill = scalar_min(any, T(1.0));
+  if (chunked && p.pipeline_stages == 1.0 && upper(p.prefills_per_step) > 1.0)
+    with_prefill = any_of_groups(any, p.prefills_per_step);
+  const T stalled = named("share of intervals with prefill", with_prefill);
   itl.add({1.0 - stalled, p.decode_time});
   if (!(upper(stalled) > 0.0)) return itl;
   const T some = scalar_max(stalled, T(1e-12));
   if (chunked) {
     // In a full pipeline the next prompt follows at once and does not fill the stages anew.
     const T share = p.pipeline_stages > 1.0 ? T(1.0 / chunk_steps) : T(m / some);
-    itl.add(with_length(stalled, p.decode_time + share * p.decode_stall, {}, {}, s.input_cv));
+    duration<T> stall = share * p.decode_stall;
+    if (p.pipeline_stages == 1.0 && upper(p.prefills_per_step) > 1.0) {
+      // Data-parallel groups prefill at the same time.
+      stall = (p.decode_stall + scalar_max(T(any / some - 1.0), T(0.0)) * p.marginal_prefill_time) /
+              chunk_steps;
+    }
+    itl.add(with_length(stalled, p.decode_time + stall, {}, {}, s.input_cv));
   } else {
     duration<T> more = scalar_max(T(m - stalled), T(0.0)) / some * p.marginal_prefill_time;
     if (s.scheduler == scheduling::prefill_first)
