@@ -22,15 +22,13 @@
 #include "json_rows.hpp"
 #include "listing.hpp"
 #include "output.hpp"
-#include "plan_files.hpp"
-#include "planning.hpp"
+#include "plan_keys.hpp"
 #include "plot/figures.hpp"
 #include "profile_file.hpp"
+#include "query_runs.hpp"
 #include "require.hpp"
 #include "sensitivity.hpp"
-#include "service_check.hpp"
 #include "service_run_keys.hpp"
-#include "simulation.hpp"
 #include "summary.hpp"
 #include "sweep.hpp"
 #include "thresholds.hpp"
@@ -295,11 +293,8 @@ class explain_row_command {
   void run() const {
     of_.refuse_rows();
     const json request = of_.request();
-    const auto profile = of_.profile();
-    std::cout << (of_.as_json()
-                      ? napkin::write_json(napkin::plan_row_json(request, profile.get(), row_)) +
-                            "\n"
-                      : napkin::plan_row_text(request, profile.get(), row_, markdown_));
+    std::cout << napkin::explain_plan_row(request, of_.profile().get(), row_, of_.format(),
+                                          markdown_);
   }
 
  private:
@@ -441,130 +436,21 @@ void print(const json& object) {
   std::cout << napkin::write_json(object) << "\n";
 }
 
-/// Writes the figure of --plot; a text plot to standard output.
-void draw(const napkin::figure& f, const std::string& path) {
-  std::cout << napkin::write_figure(f, path);
+/// A command with its request and profile, to be run.
+napkin::given_command given_of(const query_command& c) {
+  const bool plots = plots_here(c.plot(), c.format());
+  return {c.asked(), c.request(), c.profile(), c.format(), c.plot(), plots};
 }
-
-/// Runs a command, and prints its result as JSON or as text.
-template <class Compute, class ToJson, class ToText, class ToFigure>
-auto answer(const query_command& c, Compute compute, ToJson to_json, ToText to_text,
-            ToFigure to_figure) {
-  const bool here = plots_here(c.plot(), c.format());
-  const json request = c.request();
-  const auto profile = c.profile();
-  const auto found = compute(request, profile.get());
-  const json object = to_json(found, request);  // refuses what is not finite
-  const napkin::table_format format = c.format();
-  if (format == napkin::table_format::json) {
-    print(object);
-  } else if (format == napkin::table_format::text) {
-    std::cout << to_text(found, request);
-    if (here) std::cout << "\n";
-  } else {
-    std::cout << napkin::rows_text(object, format);
-  }
-  if (!c.plot().empty()) draw(to_figure(found, request, object, profile.get()), c.plot());
-  return found;
-}
-/// The figure of commands without one.
-constexpr auto no_figure = [](const auto&...) { return napkin::figure{}; };
-/// The figure of a query's result.
-auto figure_of_query(const napkin::query& q) {
-  return [&q](const auto&, const json& r, const json& object, const auto* profile) {
-    return napkin::figure_of(q, r, profile, object);
+/// Adds the options of files that `napkin simulate` writes.
+void add_simulation_files(CLI::App& to, napkin::simulation_files& files) {
+  const auto add = [&to](const char* name, std::string& into, const char* help) {
+    to.add_option(name, into, help)->type_name("")->check(a_path());
   };
-}
-/// Options of `napkin plan` in addition to its keys.
-struct plan_options {
-  bool wide = false, check = false;
-  std::string trace{}, trace_format = "auto", folder{};
-};
-/// out_of_reach where no deployment meets the targets.
-int plan(const query_command& c, const plan_options& options) {
-  struct checked_plan {
-    napkin::planned plan{};
-    std::vector<napkin::plan_check> checks{};
-  };
-  std::optional<napkin::simulated_load> trace;
-  if (!options.trace.empty()) trace = napkin::load_of_trace(options.trace, options.trace_format);
-  const bool checks = options.check || trace;
-  std::string saved;
-  const auto found = answer(
-      c,
-      [&](json r, const auto* profile) {
-        if (trace) napkin::add_load_of_trace(r, *trace);
-        checked_plan all{napkin::plan_of(r, profile), {}};
-        if (checks) all.checks = napkin::checks_of_plan(all.plan, trace);
-        return all;
-      },
-      [&](const checked_plan& p, const json& r) {
-        json out = napkin::plan_json(p.plan, r);
-        if (checks) out["checks"] = napkin::plan_checks_json(p.checks);
-        if (options.folder.empty()) return out;
-        saved = napkin::save_plan(options.folder, p.plan, r);
-        out["saved"] = options.folder;
-        return out;
-      },
-      [&](const checked_plan& p, const json&) {
-        return napkin::plan_text(p.plan, options.wide) + napkin::plan_checks_text(p.checks) + saved;
-      },
-      [](const checked_plan& p, const json&, const json& object, const auto*) {
-        return napkin::figure_of_plan(p.plan, object);
-      });
-  return napkin::meets_targets(found.plan) ? success : out_of_reach;
-}
-/// `napkin serving --check`: the result, and the same service simulated.
-void check_serving(const query_command& c) {
-  answer(
-      c, [](const json& r, const auto* profile) { return napkin::checked_service_of(r, profile); },
-      napkin::checked_service_json,
-      [&](const napkin::checked_service& s, const json& r) {
-        return napkin::outcome_text(c.asked(), s.closed_form, r) + napkin::check_text(s.check);
-      },
-      figure_of_query(c.asked()));
-}
-void run_query(const query_command& c) {
-  const napkin::query& q = c.asked();
-  answer(
-      c, [&](const json& r, const auto* p) { return napkin::evaluate(q, r, p); },
-      napkin::outcome_json,
-      [&](const auto& found, const json& r) { return napkin::outcome_text(q, found, r); },
-      figure_of_query(q));
-}
-/// Files that `napkin simulate` writes in addition to its result.
-struct simulation_files {
-  std::string requests_csv{}, timeline_csv{}, plot{};
-
-  void add_options(CLI::App& to) {
-    const auto add = [&to](const char* name, std::string& into, const char* help) {
-      to.add_option(name, into, help)->type_name("")->check(a_path());
-    };
-    add("--requests-csv", requests_csv, "output file: a line per request, with its latencies");
-    add("--timeline-csv", timeline_csv, "output file: a line per interval, with the mean state");
-    add("--plot", plot,
-        "output file: timeline and latency distributions, FILE.svg or FILE.png; text: here");
-  }
-  void write(const napkin::simulation& s, const json& request) const {
-    if (!s.answer.feasible) return;
-    if (!requests_csv.empty())
-      napkin::write_text_file("requests_csv", requests_csv, napkin::requests_csv(s));
-    if (!timeline_csv.empty())
-      napkin::write_text_file("timeline_csv", timeline_csv, napkin::timeline_csv(s));
-    if (!plot.empty()) draw(napkin::simulation_figure(s, request), plot);
-  }
-};
-void run_simulation(const query_command& c, const simulation_files& to) {
-  const bool keeps_requests = !to.requests_csv.empty() || !to.plot.empty();
-  answer(
-      c,
-      [&](const json& r, const auto* profile) {
-        napkin::simulation s = napkin::simulation_of(r, profile, keeps_requests);
-        to.write(s, r);
-        return s;
-      },
-      [](const napkin::simulation& s, const json& r) { return napkin::outcome_json(s.answer, r); },
-      napkin::simulation_text, no_figure);
+  add("--requests-csv", files.requests_csv, "output file: a line per request, with its latencies");
+  add("--timeline-csv", files.timeline_csv,
+      "output file: a line per interval, with the mean state");
+  add("--plot", files.plot,
+      "output file: timeline and latency distributions, FILE.svg or FILE.png; text: here");
 }
 /// A catalogue, or one entry of it.
 template <class ToJson, class ToText>
@@ -760,8 +646,8 @@ struct commands {
   std::string exported{};
   listing_command models{app, "models", "Model catalogue, with the source of the shapes"};
   std::string exported_model{};
-  simulation_files simulated{};
-  plan_options plans{};
+  napkin::simulation_files simulated{};
+  napkin::plan_options plans{};
   std::string read_before{};  ///< options listed in the help that run() reads itself
   bool man_page = false;
 
@@ -801,7 +687,7 @@ struct commands {
     sweeping->require_subcommand(1);
     if (said.mention("sweep")) sweeps = of_queries<sweep_command>(*sweeping, said);
     add_own_options_help();
-    simulated.add_options(*app.get_subcommand("simulate"));
+    add_simulation_files(*app.get_subcommand("simulate"), simulated);
     for (CLI::App* c :
          {app.get_subcommand(napkin::plan_keys().name), app.get_subcommand("serving")})
       c->add_flag("--check", plans.check, "also simulate the service, and compare both results")
@@ -1025,7 +911,8 @@ struct commands {
     }
     if (auditing.parsed()) return auditing.run();
     if (calibrating.parsed()) std::cout << napkin::calibrate(calibrating.request());
-    if (planning.chosen()) return plan(planning, plans);
+    if (planning.chosen())
+      return napkin::run_plan(given_of(planning), plans) ? success : out_of_reach;
     if (!exported.empty()) {
       std::cout << napkin::accelerator_file_text(*napkin::named_accelerator(exported));
     } else if (gpus.command->parsed()) {
@@ -1039,11 +926,11 @@ struct commands {
     for (const auto& c : queries) {
       if (!c->chosen()) continue;
       if (std::string_view(c->asked().name) == "simulate") {
-        run_simulation(*c, simulated);
+        napkin::run_simulation(given_of(*c), simulated);
       } else if (plans.check) {
-        check_serving(*c);
+        napkin::run_checked_service(given_of(*c));
       } else {
-        run_query(*c);
+        napkin::run_query(given_of(*c));
       }
     }
     for (const auto& c : sweeps) {

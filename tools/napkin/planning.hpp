@@ -5,13 +5,11 @@
 #include <map>
 #include <perfmodel/explain/plan_review.hpp>
 
+#include "plan_keys.hpp"
 #include "query.hpp"
 #include "summary.hpp"
 
 namespace napkin {
-
-/// Keys of `plan`; it is not a query, since its result has many points.
-const query& plan_keys();
 
 /// Accelerators of the prefill pool in a request; those that also decode have the same facts there.
 std::vector<found_accelerator> prefill_accelerators_of(const request& r);
