@@ -14,9 +14,9 @@ namespace napkin {
 struct given_command {
   const query& asked;
   json request{};
-  std::unique_ptr<given_profile> profile{};  ///< of --profile; null where there is none
+  std::unique_ptr<given_profile> profile{};  ///< profile of --profile; null without one
   table_format format = table_format::text;
-  std::string plot{};       ///< of --plot; empty: no figure
+  std::string plot{};       ///< file of --plot; empty: no figure
   bool plots_here = false;  ///< the figure is text, below the result
 };
 
