@@ -359,9 +359,11 @@ TEST_CASE("draft heads in the files of other projects", "[models]") {
   const json nested = {{"architectures", {"Eagle3Speculator"}},
                        {"speculators_model_type", "eagle3"},
                        {"draft_vocab_size", 40},
+                       {"speculators_config", {{"algorithm", "eagle3"}}},
                        {"transformer_layer_config", one}};
   CHECK(total(nested) == total(eagle3));
   CHECK(std::string(pm::from_config(nested).draft) == "EAGLE-3");
+  CHECK(pm::from_config(nested).not_read.empty());
   // Features of five layers, of none, and of a target twice as wide, in place of three of 64.
   const json five = {{"eagle_aux_hidden_state_layer_ids", {1, 3, 5, 7, 9}}};
   CHECK(total(with(eagle3, {{"eagle_config", five}})) == total(eagle3) + 2 * 64 * 64);
@@ -401,6 +403,7 @@ TEST_CASE("files of what is no decoder are refused as that", "[models][errors]")
            {{"model_type", "canine"}},
            {{"model_type", "llama_bidirec"}},
            {{"is_causal", false}},
+           {{"model_type", "nvembed"}, {"text_config", plain}},
            {{"architectures", {"Gemma3TextModel"}}, {"use_bidirectional_attention", true}}}) {
     INFO(more.dump());
     CHECK(refusal(more).find("encoder-only") != std::string::npos);

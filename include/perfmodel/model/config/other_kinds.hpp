@@ -45,7 +45,7 @@ bool is_encoder_only(const config_fields<Json>& root, const stated_kind& k) {
       "formaskedlm",         "fortokenclassification", "forquestionanswering", "forctc",
       "forimageclassif",     "foraudioclassif",        "forobjectdetection",   "formultiplechoice",
       "forsemanticsegmenta", "forprediction",          "formaskedimage"};
-  constexpr const char* kinds[] = {"bert", "electra", "mpnet", "longformer", "bidirec", "nvembed"};
+  constexpr const char* kinds[] = {"bert", "electra", "mpnet", "longformer"};
   constexpr const char* types[] = {"ernie",
                                    "ernie_m",
                                    "esm",
@@ -100,7 +100,8 @@ bool is_encoder_only(const config_fields<Json>& root, const stated_kind& k) {
                         (!generates && root.has("use_bidirectional_attention") &&
                          root.at("use_bidirectional_attention") == true);
   if (unmasked) return true;
-  if (any_of(k.architecture, part, tasks) || holds(k.type, "bidir")) return true;
+  if (any_of(k.architecture, part, tasks) || holds(k.type, "bidir") || holds(k.type, "nvembed"))
+    return true;
   return !decodes && !root.has("text_config") &&
          (any_of(k.type, part, kinds) || any_of(k.architecture, part, kinds) ||
           any_of(k.type, same, types) || k.architecture == "newmodel");
@@ -315,7 +316,9 @@ void become_draft(transformer& m, draft_kind kind, const config_fields<Json>& ow
   m.mtp.reset();
   m.joined_inputs = 2;
   m.shares_tables = kind != draft_kind::eagle3 && kind != draft_kind::assistant;
-  for (const config_fields<Json>* f : {&own, &root}) f->mark_read("block_size");  // draft tokens
+  for (const config_fields<Json>* f : {&own, &root}) {
+    for (const char* key : {"block_size", "speculators_config"}) f->mark_read(key);  // its use
+  }
   if (kind == draft_kind::assistant)
     m.joined_inputs = 3.0 * root.whole("backbone_hidden_size", 1, 1e8) / m.hidden;
   if (kind == draft_kind::dflash) {
