@@ -133,12 +133,25 @@ constexpr const measured_machine* measured_machine_of(const accelerator& a) {
   return nullptr;
 }
 
+/// Accelerators of the catalogue that are the same machine as a measured one, by name.
+struct equal_machine {
+  std::string_view name{}, measured{};
+};
+inline constexpr equal_machine equal_machines[] = {{"a800_sxm_80gb", "a100_sxm_80gb"},
+                                                   {"h800_sxm", "h100_sxm"}};
+
 /// Whether `a` is `original` or a copy of it with other facts: one architecture, and the name of
-/// the original or that name and "_changed".
+/// the original, or of an equal machine, or either and "_changed".
+/// Test: every accelerator that is a measured machine, with 1 ppm more bandwidth.
 constexpr bool is_copy_of(const accelerator& a, const accelerator& original) {
-  const std::string_view name = a.name.view(), own = original.name.view();
-  return a.architecture == original.architecture && name.starts_with(own) &&
-         (name.size() == own.size() || name.substr(own.size()) == "_changed");
+  std::string_view name = a.name.view();
+  if (constexpr std::string_view changed = "_changed"; name.ends_with(changed))
+    name.remove_suffix(changed.size());
+  const std::string_view own = original.name.view();
+  return a.architecture == original.architecture &&
+         (name == own || std::ranges::any_of(equal_machines, [&](const equal_machine& e) {
+            return name == e.name && own == e.measured;
+          }));
 }
 
 /// Measured machine of an accelerator: an equal one, else the one that it is a changed copy of;
