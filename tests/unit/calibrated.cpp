@@ -408,6 +408,11 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
     CHECK(original_of(copy) == own);
   }
   CHECK(equal == 2);
+  pm::accelerator more_fp16 = gb200;
+  more_fp16.matrix.peak.fp16 *= 2.0;
+  CHECK(machine_profile_of(more_fp16).value.power_slowdown ==
+        machine_profile_of(gb200).value.power_slowdown);
+  CHECK(machine_profile_of(t4).value.power_slowdown >= 0.0);  // states fp16 alone
 
   // 8 and 3.35 TB/s are ln 2.388 = 0.8705 apart; 0.15 times that is 0.1306, more than a sibling's
   // 0.09 and than H100's own.

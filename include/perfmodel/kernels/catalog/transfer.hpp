@@ -284,7 +284,9 @@ constexpr double in_quadrature(double a, double b) {
 
 /// Profile transferred from another machine, by default the nearest. Shares and floors stay. Cache
 /// bandwidths scale with SMs x clock. 1 + power_slowdown scales with peak FLOP per joule: dense
-/// bf16 peak / power limit of the accelerator, over that of the source.
+/// bf16 peak (fp16 where that is not stated) / power limit of the accelerator, over that of the
+/// source.
+/// Test: GB200 with twice the fp16 peak has the same profile.
 /// Errors: a kind of machine without measurements.
 constexpr machine_profile transferred_machine_profile(const accelerator& a,
                                                       const measured_machine& from) {
@@ -303,7 +305,8 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
   const peak_rates& peaks = a.matrix.peak;
   if (a.tdp.is_stated() && (peaks.bf16.is_stated() || peaks.fp16.is_stated())) {
     const auto joule_per_flop = [](const accelerator& x) {
-      return x.tdp.value() / (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+      const peak_rates& of = x.matrix.peak;
+      return x.tdp.value() / (of.bf16.is_stated() ? of.bf16 : of.fp16).value();
     };
     const double slower =
         (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / joule_per_flop(a) - 1.0;
