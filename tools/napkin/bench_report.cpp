@@ -199,8 +199,8 @@ std::optional<double> metric_cv(const json_field& f, std::string_view name) {
   return f[name]["std"].number(from_zero) / metric_mean(f, name);
 }
 
-/// NVIDIA AIPerf's profile_export_aiperf.json, and GenAI-Perf's before it. Their inter-token latency
-/// is a mean per request.
+/// NVIDIA AIPerf's profile_export_aiperf.json, and GenAI-Perf's before it. Their inter-token
+/// latency is a mean per request.
 bench_report aiperf_report(const json_field& f) {
   bench_report r;
   r.client = f.has("aiperf_version") ? "aiperf" : "genai-perf";

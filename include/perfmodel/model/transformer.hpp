@@ -89,7 +89,7 @@ template <Scalar T = double>
 struct basic_encoder_shape {
   T parameters{};
   std::optional<T> tokens_per_item{};
-  std::optional<T> patches_per_item{};  ///< of an image whose size is fixed
+  std::optional<T> patches_per_item{};  ///< patches of an image of fixed size
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {

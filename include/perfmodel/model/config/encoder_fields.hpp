@@ -133,8 +133,8 @@ double vision_parameters(const config_fields<Json>& v, double text_hidden, bool 
 /// Towers of a multimodal file; empty where it has none, or where it lacks their dimensions.
 /// Source: the vision modules of huggingface/transformers (qwen3_vl, gemma4, llama4) and vLLM's
 /// kimi_k25_vit.py. Leaves out: biases (1 %), audio towers of another kind than Whisper's.
-/// Test: Gemma 3 27B's 423.1 M, Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; EXAONE 4.5's 1.286e9; Whisper
-/// large-v3's encoder, 636.8 M, in 1 %.
+/// Test: Gemma 3 27B's 423.1 M, Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; EXAONE 4.5's
+/// 1.286e9; Whisper large-v3's encoder, 636.8 M, in 1 %.
 template <class Json>
 std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double text_hidden) {
   const config_fields<Json> root =

@@ -280,9 +280,9 @@ void keep_draft_layers(Json& fields, draft_kind kind) {
   }
 }
 
-/// Width that a drafter's features have in all, in hidden vectors: of `unsaid` layers of the target,
-/// or of those that the file lists, each as wide as the target where that is stated. 0: EAGLE-3
-/// without features of layers.
+/// Width of all features that a drafter joins, in hidden vectors: `unsaid` layers of the target, or
+/// those that the file lists, each as wide as the target where that is stated. 0: EAGLE-3 without
+/// features of layers.
 template <class Json>
 double joined_features(const config_fields<Json>& root, double unsaid, double hidden) {
   const char* const objects[] = {"dflash_config", "eagle_config"};
