@@ -30,6 +30,30 @@ stated_kind kind_of(const config_fields<Json>& root) {
   return k;
 }
 
+// clang-format off
+/// Encoders alone: tasks in names of architectures, parts of names, and model types.
+inline constexpr const char* encoder_tasks[] = {
+    "formaskedlm", "fortokenclassification", "forquestionanswering", "forctc", "forimageclassif",
+    "foraudioclassif", "forobjectdetection", "formultiplechoice", "forsemanticsegmenta",
+    "forprediction", "formaskedimage"};
+inline constexpr const char* encoder_kinds[] = {
+    "bert", "electra", "mpnet", "longformer"};
+inline constexpr const char* encoder_types[] = {
+    "ernie", "ernie_m", "esm", "clip", "siglip", "vit", "dinov2", "dinov3_vit", "wav2vec2",
+    "hubert", "wavlm", "layoutlm", "luke", "layoutlmv2", "layoutlmv3", "xlm", "flaubert",
+    "nomic_bert", "gte", "funnel", "canine", "nystromformer", "fnet", "big_bird", "lilt",
+    "data2vec-text", "perceiver", "roformer", "markuplm", "yoso", "mra", "data2vec-audio",
+    "splinter", "tapas", "gliner", "sam", "detr", "timesfm", "beit", "deit", "swin", "convnext",
+    "encodec", "dac", "unispeech", "parakeet_ctc", "parakeet_encoder"};
+/// Types of encoder-decoders.
+inline constexpr const char* encoder_decoder_types[] = {
+    "t5", "mt5", "umt5", "longt5", "t5gemma", "t5gemma2", "bart", "mbart", "led", "pegasus",
+    "pegasus_x", "bigbird_pegasus", "marian", "m2m_100", "nllb-moe", "switch_transformers",
+    "whisper", "moonshine", "florence2", "seamless_m4t", "seamless_m4t_v2", "blenderbot",
+    "prophetnet", "encoder-decoder", "vision-encoder-decoder", "speech-encoder-decoder",
+    "nemotron_parse", "udop", "pix2struct", "speech_to_text"};
+// clang-format on
+
 /// True for a file of an encoder alone: by its type, by the task that its architecture names, or by
 /// attention without a causal mask (EmbeddingGemma, gte-Qwen2, NV-Embed).
 /// Source: the model types and head classes of huggingface/transformers.
@@ -41,58 +65,6 @@ bool is_encoder_only(const config_fields<Json>& root, const stated_kind& k) {
   };
   const auto part = [](const std::string& text, const char* name) { return holds(text, name); };
   const auto same = [](const std::string& text, const char* name) { return text == name; };
-  constexpr const char* tasks[] = {
-      "formaskedlm",         "fortokenclassification", "forquestionanswering", "forctc",
-      "forimageclassif",     "foraudioclassif",        "forobjectdetection",   "formultiplechoice",
-      "forsemanticsegmenta", "forprediction",          "formaskedimage"};
-  constexpr const char* kinds[] = {"bert", "electra", "mpnet", "longformer"};
-  constexpr const char* types[] = {"ernie",
-                                   "ernie_m",
-                                   "esm",
-                                   "clip",
-                                   "siglip",
-                                   "vit",
-                                   "dinov2",
-                                   "dinov3_vit",
-                                   "wav2vec2",
-                                   "hubert",
-                                   "wavlm",
-                                   "layoutlm",
-                                   "luke",
-                                   "layoutlmv2",
-                                   "layoutlmv3",
-                                   "xlm",
-                                   "flaubert",
-                                   "nomic_bert",
-                                   "gte",
-                                   "funnel",
-                                   "canine",
-                                   "nystromformer",
-                                   "fnet",
-                                   "big_bird",
-                                   "lilt",
-                                   "data2vec-text",
-                                   "perceiver",
-                                   "roformer",
-                                   "markuplm",
-                                   "yoso",
-                                   "mra",
-                                   "data2vec-audio",
-                                   "splinter",
-                                   "tapas",
-                                   "gliner",
-                                   "sam",
-                                   "detr",
-                                   "timesfm",
-                                   "beit",
-                                   "deit",
-                                   "swin",
-                                   "convnext",
-                                   "encodec",
-                                   "dac",
-                                   "unispeech",
-                                   "parakeet_ctc",
-                                   "parakeet_encoder"};
   const bool decodes = holds(k.architecture, "decoder") || holds(k.type, "decoder") ||
                        holds(k.architecture, "causallm") || holds(k.architecture, "lmheadmodel");
   const bool generates = decodes || holds(k.architecture, "conditionalgeneration");
@@ -100,11 +72,32 @@ bool is_encoder_only(const config_fields<Json>& root, const stated_kind& k) {
                         (!generates && root.has("use_bidirectional_attention") &&
                          root.at("use_bidirectional_attention") == true);
   if (unmasked) return true;
-  if (any_of(k.architecture, part, tasks) || holds(k.type, "bidir") || holds(k.type, "nvembed"))
+  if (any_of(k.architecture, part, encoder_tasks) || holds(k.type, "bidir") ||
+      holds(k.type, "nvembed"))
     return true;
   return !decodes && !root.has("text_config") &&
-         (any_of(k.type, part, kinds) || any_of(k.architecture, part, kinds) ||
-          any_of(k.type, same, types) || k.architecture == "newmodel");
+         (any_of(k.type, part, encoder_kinds) || any_of(k.architecture, part, encoder_kinds) ||
+          any_of(k.type, same, encoder_types) || k.architecture == "newmodel");
+}
+
+/// Refuses heads of a target model that are no model: MLP and LSTM speculators, Medusa, Hydra.
+template <class Json>
+void refuse_heads(const config_fields<Json>& root, const stated_kind& k) {
+  const auto either = [&k](std::initializer_list<const char*> parts) {
+    for (const char* part : parts) {
+      if (holds(k.type, part) || holds(k.architecture, part)) return true;
+    }
+    return false;
+  };
+  if (k.type == "mlp_speculator" || either({"mlpspeculator", "lstmspeculator", "hydra"}))
+    root.refuse(k.key,
+                "a model: its heads depend on their target; give the target as the model, "
+                "and drafter heads");
+  if (root.has("medusa_num_heads") || either({"medusa"})) {
+    root.refuse(root.has("medusa_num_heads") ? "medusa_num_heads" : k.key,
+                "a model: Medusa heads depend on their target; give the target as the model, and "
+                "drafter heads");
+  }
 }
 
 /// Refuses encoders without a decoder, encoder-decoders that do not say so, and diffusion models.
@@ -130,37 +123,10 @@ void refuse_other_kinds(const config_fields<Json>& root) {
       root.has("_diffusers_version")) {
     root.refuse(k.key, "models that decode token by token: diffusion models are not modelled");
   }
-  if (is({"t5",
-          "mt5",
-          "umt5",
-          "longt5",
-          "t5gemma",
-          "t5gemma2",
-          "bart",
-          "mbart",
-          "led",
-          "pegasus",
-          "pegasus_x",
-          "bigbird_pegasus",
-          "marian",
-          "m2m_100",
-          "nllb-moe",
-          "switch_transformers",
-          "whisper",
-          "moonshine",
-          "florence2",
-          "seamless_m4t",
-          "seamless_m4t_v2",
-          "blenderbot",
-          "prophetnet",
-          "encoder-decoder",
-          "vision-encoder-decoder",
-          "speech-encoder-decoder",
-          "nemotron_parse",
-          "udop",
-          "pix2struct",
-          "speech_to_text"}) ||
-      either({"t5encoder"})) {
+  const bool has_text_encoder =
+      std::any_of(std::begin(encoder_decoder_types), std::end(encoder_decoder_types),
+                  [&k](const char* type) { return k.type == type; });
+  if (has_text_encoder || either({"t5encoder"})) {
     root.refuse(k.key, "decoders: models with an encoder of text are not modelled");
   }
   if (is_encoder_only(root, k)) {
@@ -179,15 +145,7 @@ void refuse_other_kinds(const config_fields<Json>& root) {
     root.refuse("text_model_id",
                 "null, or a text_config too: give the file of that model, which "
                 "has the layers of the text");
-  if (is({"mlp_speculator"}) || either({"mlpspeculator", "lstmspeculator", "hydra"}))
-    root.refuse(k.key,
-                "a model: its heads depend on their target; give the target as the model, "
-                "and drafter heads");
-  if (root.has("medusa_num_heads") || either({"medusa"})) {
-    root.refuse(root.has("medusa_num_heads") ? "medusa_num_heads" : k.key,
-                "a model: Medusa heads depend on their target; give the target as the model, and "
-                "drafter heads");
-  }
+  refuse_heads(root, k);
   if (is({"zamba", "zamba2"}) && !root.has("num_mem_blocks"))
     root.refuse("model_type", "families without blocks that layers share");
 }
