@@ -151,6 +151,20 @@ refuses PM-E003 audit --quantity ridge --value 1 --key time_s --accelerator h100
 refuses PM-E005 audit --quantity ridge --value x --accelerator h100_sxm
 refuses PM-E014 audit --quantity ridge --value 1 --unit furlongs --accelerator h100_sxm
 refuses PM-E031 audit --quantity ridge --value 295 --unit ms --accelerator h100_sxm
+# Units and words in the value, and counts of things: 141.1 GB of weights move in 5.2 ms or more over 8 GPUs.
+step=(--quantity step --model llama_3_1_70b --accelerator h100_sxm --tensor_parallel 8 --batch 1 --context 1000)
+one impossible "${step[@]}" --value 'at most 5 ms'
+one possible "${step[@]}" --value 'at most 50 ms'
+one reproduced "${step[@]}" --value 'at least 5ms'
+one possible "${step[@]}" --value '~10 ms'
+one reproduced --quantity model --model deepseek_v3 --key parameters --value 671B
+one reproduced --quantity model --model deepseek_v3 --key parameters --value '671 billion parameters'
+one wrong --quantity model --model mixtral_8x7b --key parameters --value 56B
+one reproduced --quantity model --model llama_3_1_70b --key weight_bytes --value '141 GB'
+# An engine reserves memory by its own measure: a capacity is judged by what no reserve would leave, 64.3 GB of 85.9.
+pool=(--quantity kv_capacity --model qwen_3_8b --accelerator a100_sxm_80gb --engine vllm --key tokens)
+one possible "${pool[@]}" --value 389872
+one impossible "${pool[@]}" --value 600000
 for line in '7' '{"value":1}' '{"quantity":"ridge","value":[2,1],"accelerator":"h100_sxm"}' \
   '{"quantity":"ridge","value":1,"digits":0,"accelerator":"h100_sxm"}' \
   '{"quantity":"ridge","value":1,"over":3,"accelerator":"h100_sxm"}'; do

@@ -49,6 +49,8 @@ refuses PM-E010 step --accelerator h100_sxm --model llama_3_70b --tensor_paralle
 refuses PM-E004 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1
 refuses PM-E031 serving --accelerator h100_sxm --model llama_3_8b --input_tokens 1 --output_tokens 1 \
   --concurrency 1 --requests_per_s 1
+refuses 'PM-E010: tokens is 0.5; allowed: a number, 1 to' attention_fusion --tokens 0.5
+refuses 'PM-E010: mean_tokens is 0.5; allowed: a number, 1 to' paging --mean_tokens 0.5
 serving=(serving --accelerator h100_sxm --model llama_3_8b --input_tokens 10 --output_tokens 10)
 refuses PM-E031 "${serving[@]}" --concurrency 1 --arrival_cv 2
 refuses PM-E031 "${serving[@]}" --requests_per_s 1 --requests 10

@@ -101,6 +101,17 @@ plain() { number "$("$napkin" kv_capacity --model deepseek_v3 --accelerator h200
 awk -v t="$(plain tokens --mtp 1)" -v n="$(plain sequences --mtp 1)" -v b="$(plain blocks --mtp 1)" \
   'BEGIN { exit !(n > 0 && n <= t / 4096 && n > t / 4096 - 3 && b * 16 == t) }' || fail 'tokens with a drafter'
 
+# --- images of a model that the catalogue has without its tower: as of its config.json -------------------------
+# 27,432,406,640 parameters in the checkpoint, 27,009,346,304 of them the text's; 64 x 64 patches, 256 tokens an image.
+seen=(--accelerator h100_sxm --input_tokens 200 --output_tokens 100 --concurrency 4 --engine vllm --mode bound --images 2)
+whole=$("$napkin" serving --model gemma_3_27b "${seen[@]}" --json) || fail 'gemma_3_27b has no images'
+read_from_file=$("$napkin" serving --model "$source_dir/tests/data/configs/gemma_3_27b.json" "${seen[@]}" --json)
+near 'weights with the tower' "$(number "$whole" weight_bytes_per_gpu)" 54.865e9 1e6
+near 'as of its file' "$(number "$whole" ttft_s)" "$(number "$read_from_file" ttft_s)" 1e-5
+stated=$("$napkin" serving --model gemma_3_27b "${seen[@]}" --image_tokens 256 --image_patches 4096 --json)
+near 'tokens and patches of an image' "$(number "$whole" ttft_s)" "$(number "$stated" ttft_s)" 0
+refuses 'llama_3_8b has no image encoder' serving --model llama_3_8b "${seen[@]}"
+
 # --- names that mean one thing ------------------------------------------------------------------------------
 long=$("$napkin" kv_capacity --model gpt_oss_120b --accelerator h200_sxm --json)
 near 'gpt_oss_120b: KV per token' "$(number "$long" kv_bytes_per_token)" 36864 0

@@ -248,6 +248,22 @@ tail=$(number "$first" itl_p99_s)
 [[ $(usd_of "$("$napkin" "${deal[@]}" --accelerator h100_sxm,h200_sxm --itl-percentile 99 --json)") != "$usd" ]] || fail 'a target on p99 rules nothing out'
 [[ $(wc -l <<<"$text") -le 95 ]] || fail "a plan on two kinds of chip takes $(wc -l <<<"$text") lines"
 # One output token has no inter-token latency, and requests beyond the model's context are named.
+# One output token has no ITL, in any table or text.
+short=(--model llama_3_1_8b --gpu h100_sxm --isl 1000 --osl 1 --users 8)
+json=$("$napkin" plan "${short[@]}" --gpus 1 --json) || fail 'one output token'
+[[ $json == *'"itl_s":null'* && ! $json =~ \"itl_[a-z0-9_]*s\":[0-9] ]] || fail "a plan of one output token: $json"
+text=$("$napkin" plan "${short[@]}" --gpus 1)
+[[ $text != *'mean ITL'* && $text == *' none '* ]] || fail "a plan of one output token: $text"
+for method in closed_form simulation; do
+  json=$("$napkin" serving "${short[@]}" --method $method --json)
+  [[ $json == *'"itl_s":null'* && $json == *'"itl_p99_s":null'* && $json == *'"bound_time_s":null'* &&
+    $json == *'"interval_80_s":null'* && $json == *'"ttft_interval_80_s":['* ]] || fail "one output token, $method: $json"
+  [[ $("$napkin" serving "${short[@]}" --method $method) == *'none: one output token'* ]] || fail "text of one output token, $method"
+done
+text=$("$napkin" explain serving "${short[@]}")
+[[ $text == *'none: one output token'* && $text != *'decode: ITL'* ]] || fail "explain of one output token: $text"
+json=$("$napkin" simulate "${short[@]}" --requests 20 --json)
+[[ $json == *'"itl_s":null'* && $json == *'"tpot_s":null'* ]] || fail "a simulation of one output token: $json"
 refuses 'one token has no inter-token latency' plan --model llama_3_1_8b --gpu h100_sxm --isl 1000 --osl 1 --rate 5 --itl 20ms
 context=(plan --model llama_3_1_8b --gpu h100_sxm --isl 200000 --osl 100 --users 1)
 [[ $("$napkin" "${context[@]}" | tr -s '\n ' ' ') == *"Requests have 200100 tokens, and the model's limit is 131072;"* ]] || fail 'beyond the context'

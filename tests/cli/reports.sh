@@ -104,6 +104,26 @@ wrong 'benchmarks[0]: metrics.time_to_first_token_ms is missing' 's/"time_to_fir
 wrong 'benchmarks is an object' 's/"benchmarks": \[/"benchmarks": {}, "b": [/' "$guidellm"
 wrong 'wrong.json: mean_ttft_ms is missing' '/Mean TTFT/d' "$printed"
 wrong 'wrong.json: completed is missing' '/Successful/d' "$printed"
+# AIPerf's and GenAI-Perf's file of the same run as SGLang's: 60 + 255 x 8.5 ms = 2227.5 ms, 160 / 22.6 s = 7.08 req/s.
+metric() { echo "\"$1\": {\"unit\": \"$2\", \"avg\": $3, \"p50\": $3, \"p99\": $4, \"std\": 0.1}"; }
+cat >"$work/aiperf.json" <<JSON
+{"schema_version": "1.0", "aiperf_version": "0.3.0", $(metric request_throughput requests/sec 7.0796 8),
+ $(metric request_latency ms 2227.5 2347.5), $(metric time_to_first_token ms 60 240), $(metric inter_token_latency ms 8.5 9),
+ $(metric output_token_throughput tokens/sec 1812.39 2000), $(metric output_sequence_length tokens 256 256),
+ $(metric input_sequence_length tokens 1024 1024), "request_count": {"unit": "requests", "avg": 160},
+ "benchmark_duration": {"unit": "sec", "avg": 22.6}, "input_config": {"loadgen": {"concurrency": 16}}}
+JSON
+answer=$("$napkin" audit --runs "$work/aiperf.json")
+[[ $answer == *'(aiperf): consistent; 0 of '* && $answer == *'E2E = TTFT + (n - 1) TPOT'* && $answer == *'>= 2.4 ms'* ]] || fail "aiperf: $answer"
+answer=$("$napkin" diagnose --runs "$work/aiperf.json" --model llama_3_1_8b --gpu h100_sxm --engine vllm)
+[[ $answer == *'16 requests at a time: 7.08 of at most '*'TTFT 60 ms'*'ITL 8.5 ms'* ]] || fail "diagnose of aiperf: $answer"
+sed -E 's/"avg": 2227.5/"avg": 3227.5/; s/"aiperf_version": "0.3.0", //' "$work/aiperf.json" >"$work/genai.json"
+answer=$("$napkin" audit --runs "$work/genai.json")
+[[ $answer == *'(genai-perf): '* && $answer != *'0 of '* ]] || fail "a whole request 1 s too long: $answer"
+echo '{"elapsed_time": 20.0, "num_requests": 1000, "requests_per_second": 50.0, "tokens_per_second": 20000}' >"$work/offline.json"
+refuses 'vllm bench throughput' audit --runs "$work/offline.json"
+echo '{"avg_latency": 2.0, "latencies": [2.0], "percentiles": {"50": 2.0}}' >"$work/offline.json"
+refuses 'vllm bench latency' diagnose --runs "$work/offline.json" --model llama_3_1_8b --gpu h100_sxm
 echo 'nothing' >"$work/text.json"
 refuses PM-E audit --runs "$work/text.json"
 refuses PM-E audit --runs "$work/none.json"

@@ -61,4 +61,24 @@ answer=$("$napkin" "${pass[@]}" --accelerator h100_sxm --set dram.bandwidth=4TB/
 [[ $answer == *'"mode":"calibrated"'*'"transferred_from":{"GEMM":"h100_sxm","attention":"h100_sxm"}'* ]] || fail "a changed chip: $answer"
 [[ $(mode_of advise --model llama_3_8b --input_tokens 100 --output_tokens 100 --concurrency 4 --accelerator h20) == '"mode":"calibrated"' ]] ||
   fail 'advice for h20'
+
+# Attention multiplies in the wider of its queries' and its cache's format: weights of 8 or 4 bits leave a 16-bit cache, and
+# attention as it is. No step of any chip is predicted below its bound.
+attention_of() { "$napkin" step --model qwen_2_5_7b --batch 0 --prefill_tokens 16000 "$@" --json | sed -E 's/.*"attention":([^,}]*).*/\1/'; }
+for chip in h100_sxm b200_sxm rtx_5090; do
+  wide=$(attention_of --accelerator $chip --weight_format bf16)
+  for format in fp8 int8 fp4; do
+    near "attention of $format on $chip" "$(attention_of --accelerator $chip --weight_format $format)" "$wide" 1e-9
+  done
+done
+"$napkin" gpus --json | grep -oE '"name":"[a-z0-9_]+","title"' | cut -d'"' -f4 | while read -r chip; do
+  for format in bf16 fp8 int8 fp4; do
+    echo "{\"query\":\"step\",\"model\":\"qwen_2_5_7b\",\"accelerator\":\"$chip\",\"batch\":0,\"prefill_tokens\":17780,\"weight_format\":\"$format\",\"mode\":\"calibrated\"}"
+  done
+done | "$napkin" batch | awk '
+  /"error"/ { next }
+  { match($0, /"time_s":[0-9.e+-]+/); time = substr($0, RSTART + 9, RLENGTH - 9)
+    match($0, /"bound_time_s":[0-9.e+-]+/); bound = substr($0, RSTART + 15, RLENGTH - 15)
+    ++n; if (time + 0 < bound + 0) { print "below its bound: " $0; ++below } }
+  END { exit !(n > 150 && below == 0) }' || fail 'a step is predicted below its bound'
 finish

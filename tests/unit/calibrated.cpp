@@ -8,6 +8,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/kernels/policy.hpp>
 #include <perfmodel/scalar/interval.hpp>
+#include <string>
 #include <string_view>
 
 #include "support/each_field.hpp"
@@ -392,6 +393,26 @@ TEST_CASE("a chip with another fact is not the one that was measured", "[calibra
         &measured_h100);
   CHECK(measured_machine_of(changed([](auto& a) { a.dram.capacity = 128 * pm::GB; })) ==
         &measured_h100);
+
+  // A changed copy of any measured machine, or of one that is equal to it, keeps its profile.
+  int equal = 0;
+  for (const accelerator_entry& entry : accelerators) {
+    pm::accelerator copy = *entry.spec;
+    const measured_machine* own = measured_machine_of(copy);
+    if (own == nullptr) continue;
+    equal += copy.name.view() != own->device().name.view();
+    copy.name = pm::label::shortened(std::string(copy.name.view()) + "_changed");
+    copy.dram.bandwidth *= 1.000001;
+    INFO(copy.name.c_str());
+    CHECK(measured_machine_of(copy) == nullptr);
+    CHECK(original_of(copy) == own);
+  }
+  CHECK(equal == 2);
+  pm::accelerator more_fp16 = gb200;
+  more_fp16.matrix.peak.fp16 *= 2.0;
+  CHECK(machine_profile_of(more_fp16).value.power_slowdown ==
+        machine_profile_of(gb200).value.power_slowdown);
+  CHECK(machine_profile_of(t4).value.power_slowdown >= 0.0);  // states fp16 alone
 
   // 8 and 3.35 TB/s are ln 2.388 = 0.8705 apart; 0.15 times that is 0.1306, more than a sibling's
   // 0.09 and than H100's own.

@@ -129,6 +129,12 @@ TEST_CASE("fields about layers that nothing reads are named", "[models]") {
   CHECK(not_read({{"which_are_odd", {1, 3, 5}}}) == "which_are_odd ");
   CHECK(not_read({{"strength", json(std::vector<double>(12, 0.5))}}) == "strength ");
   CHECK(not_read({{"talker_config", {{"hidden_size", 8}}}}) == "talker_config ");
+  CHECK(not_read({{"token2wav_config", {{"dit_config", {{"depth", 22}}}}}}) == "token2wav_config ");
+  json routed = {{"num_experts", 8}, {"num_experts_per_tok", 2}, {"moe_intermediate_size", 16}};
+  routed["is_moe_layer"] = json(std::vector<bool>(12, true));
+  routed["is_moe_layer"][0] = false;
+  CHECK(not_read(routed).empty());
+  CHECK(pm::parameters(pm::from_config(with(plain, routed)).model).experts == 11 * 8 * 3 * 64 * 16);
   CHECK(not_read({{"order_of_layers", "local first"}}) == "order_of_layers ");
   CHECK(not_read({{"dense_every_n_layers", 2}}) == "dense_every_n_layers ");
   CHECK(not_read({{"local_global_ratio", 3}}) == "local_global_ratio ");
@@ -194,6 +200,17 @@ TEST_CASE("bits per weight of quantisation methods", "[models]") {
                {{"default",
                  {{"_type", "Int4WeightOnlyConfig"}, {"_data", {{"group_size", 64}}}}}}}}) ==
         4 + 32 / 64.0);
+  CHECK(bits({{"quant_method", "torchao"},
+              {"quant_type", "int4_weight_only"},
+              {"quant_type_kwargs", {{"group_size", 64}}}}) == 4 + 32 / 64.0);
+  for (const char* awq : {"W4A16_AWQ", "W4A8_AWQ"}) {
+    CHECK(bits({{"quant_method", "modelopt"}, {"quant_algo", awq}, {"group_size", 64}}) ==
+          4 + 16 / 64.0);
+  }
+  CHECK(bits({{"quant_method", "petit_nvfp4"}, {"quant_algo", "NVFP4"}}) == 4.5);
+  // ExLlama's head has its own bits, beside an embedding in 16.
+  CHECK(stored({{"quant_method", "exl3"}, {"bits", 4.0}, {"head_bits", 6}}).of_tables().bits() ==
+        11);
   const auto quark = [](const json& weight) {
     return json{{"quant_method", "quark"}, {"global_quant_config", {{"weight", weight}}}};
   };
@@ -331,6 +348,46 @@ TEST_CASE("draft heads are told apart, and counted by hand", "[models]") {
   CHECK(std::string(read(json::object()).draft).empty());
 }
 
+TEST_CASE("draft heads in the files of other projects", "[models]") {
+  const auto total = [](const json& file) {
+    return pm::parameters(pm::from_config(file).model).total();
+  };
+  const json one = with(plain, {{"num_hidden_layers", 1}});
+  const json eagle3 =
+      with(one, {{"architectures", {"LlamaForCausalLMEagle3"}}, {"draft_vocab_size", 40}});
+  // speculators: the layer in an object, the rest around it.
+  const json nested = {{"architectures", {"Eagle3Speculator"}},
+                       {"speculators_model_type", "eagle3"},
+                       {"draft_vocab_size", 40},
+                       {"speculators_config", {{"algorithm", "eagle3"}}},
+                       {"transformer_layer_config", one}};
+  CHECK(total(nested) == total(eagle3));
+  CHECK(std::string(pm::from_config(nested).draft) == "EAGLE-3");
+  CHECK(pm::from_config(nested).not_read.empty());
+  // Features of five layers, of none, and of a target twice as wide, in place of three of 64.
+  const json five = {{"eagle_aux_hidden_state_layer_ids", {1, 3, 5, 7, 9}}};
+  CHECK(total(with(eagle3, {{"eagle_config", five}})) == total(eagle3) + 2 * 64 * 64);
+  CHECK(pm::from_config(with(eagle3, {{"eagle_config", five}})).not_read.empty());
+  CHECK(total(with(eagle3, {{"eagle_config", {{"use_aux_hidden_state", false}}}})) ==
+        total(eagle3) - 3 * 64 * 64);
+  CHECK(total(with(eagle3, {{"target_hidden_size", 128}})) == total(eagle3) + 3 * 64 * 64);
+  const json flash = {{"architectures", {"DFlashDraftModel"}},
+                      {"block_size", 8},
+                      {"aux_hidden_state_layer_ids", {1, 4, 7, 9}},
+                      {"transformer_layer_config", one}};
+  CHECK(total(flash) == 3 * 64 * 128 + 2 * 64 * 64 + 2 * 64 * 32 + 4 * 64 * 64 + 3 * 64);
+  CHECK(pm::from_config(flash).model.predicts_block);
+  // Gemma 4's assistant: queries alone, no cache, one table, matrices from two vectors of the
+  // target (96 wide) and back to one.
+  const json gemma = {
+      {"architectures", {"Gemma4AssistantForCausalLM"}},
+      {"backbone_hidden_size", 96},
+      {"text_config", with(plain, {{"num_kv_shared_layers", 12}, {"tie_word_embeddings", true}})}};
+  CHECK(total(gemma) == 12 * (3 * 64 * 128 + 2 * 64 * 64) + 3 * 96 * 64 + 100 * 64 + 25 * 64);
+  CHECK(pm::kv_growth_per_token(pm::from_config(gemma).model).value() == 0);
+  CHECK(std::string(pm::from_config(gemma).draft) == "MTP");
+}
+
 TEST_CASE("files of what is no decoder are refused as that", "[models][errors]") {
   const auto refusal = [](const json& more) { return refusal_of(with(plain, more)); };
   for (const char* type : {"bert", "xlm-roberta", "modernbert", "distilbert", "electra", "mpnet",
@@ -339,6 +396,26 @@ TEST_CASE("files of what is no decoder are refused as that", "[models][errors]")
     CHECK(refusal({{"model_type", type}}).find("encoder-only") != std::string::npos);
   }
   CHECK(refusal({{"architectures", {"NewModel"}}}).find("encoder-only") != std::string::npos);
+  // By the task, by a type, and by attention without a causal mask.
+  for (const json& more : std::initializer_list<json>{
+           {{"architectures", {"SomeForTokenClassification"}}},
+           {{"architectures", {"NewForCTC"}}},
+           {{"model_type", "canine"}},
+           {{"model_type", "llama_bidirec"}},
+           {{"is_causal", false}},
+           {{"model_type", "nvembed"}, {"text_config", plain}},
+           {{"architectures", {"Gemma3TextModel"}}, {"use_bidirectional_attention", true}}}) {
+    INFO(more.dump());
+    CHECK(refusal(more).find("encoder-only") != std::string::npos);
+  }
+  // A prefix that attends to itself (PaliGemma), and a mask of images alone, are of decoders.
+  CHECK(refusal({{"architectures", {"PaliGemmaForConditionalGeneration"}},
+                 {"use_bidirectional_attention", true}}) == "nothing refused");
+  CHECK(refusal({{"use_bidirectional_attention", "vision"}}) == "nothing refused");
+  for (const char* type : {"t5gemma", "led", "moonshine", "bigbird_pegasus", "florence2"})
+    CHECK(refusal({{"model_type", type}}).find("an encoder of text") != std::string::npos);
+  for (const char* type : {"rnd1", "fast_dllm", "a2d-qwen3"})
+    CHECK(refusal({{"model_type", type}}).find("diffusion") != std::string::npos);
   for (const char* type : {"llada", "dream", "sdar"})
     CHECK(refusal({{"model_type", type}}).find("diffusion") != std::string::npos);
   CHECK(refusal({{"_class_name", "UNet2DConditionModel"}}).find("diffusion") != std::string::npos);

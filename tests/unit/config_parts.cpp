@@ -222,6 +222,17 @@ TEST_CASE("towers of a multimodal file, summed by hand", "[models]") {
   CHECK(parameters({{"audio_config", heard}}) == sound);
   CHECK(parameters({{"vision_config", seen}, {"audio_config", heard}}) ==
         3 * (400 + 3 * 400 + 40) + rest + sound);
+  // SigLIP's positions are one per patch; Gemma 3 pools them and has one matrix to the text.
+  const json pooled = {{"model_type", "siglip_vision_model"},
+                       {"num_hidden_layers", 3},
+                       {"hidden_size", 10},
+                       {"patch_size", 4},
+                       {"image_size", 12}};
+  const json gemma = {{"vision_config", pooled}, {"mm_tokens_per_image", 3}};
+  CHECK(parameters(gemma) == 3 * (400 + 2 * 400 + 40) + 3 * 16 * 10 + 9 * 10 + 10 * 64);
+  const auto tower = pm::detail::encoder_of(pm::config_fields<json>(gemma, ""), 64.0);
+  CHECK(tower->tokens_per_item == 3);
+  CHECK(tower->patches_per_item == 9);
 }
 
 TEST_CASE("scales of bitsandbytes, of blocks, and which layers say what is left out", "[models]") {

@@ -83,23 +83,40 @@ unit_size unit_of(const std::string& text) {
   return all;
 }
 
-/// Words before a number that make a claim an inequality.
+/// Factor of a word for a number of things (671B parameters); none for other words.
+std::optional<double> factor_of_count(std::string_view text) {
+  constexpr std::pair<std::string_view, double> words[] = {
+      {"k", 1e3},  {"K", 1e3},       {"thousand", 1e3}, {"M", 1e6},  {"million", 1e6},  {"B", 1e9},
+      {"bn", 1e9}, {"billion", 1e9}, {"billions", 1e9}, {"T", 1e12}, {"trillion", 1e12}};
+  const std::size_t end = text.find(' ');  // 671 B parameters
+  const std::string_view first = text.substr(0, end);
+  if (end != text.npos && !one_unit(text.substr(end + 1))) return {};
+  for (const auto& [word, factor] : words) {
+    if (first == word) return factor;
+  }
+  return {};
+}
+
+/// Words before a number that make a claim an inequality, or say that it is rounded.
 constexpr std::pair<std::string_view, pm::claim_relation> relation_words[] = {
     {">=", pm::claim_relation::at_least},       {">", pm::claim_relation::at_least},
     {"at least", pm::claim_relation::at_least}, {"more than", pm::claim_relation::at_least},
     {"over", pm::claim_relation::at_least},     {"<=", pm::claim_relation::at_most},
     {"<", pm::claim_relation::at_most},         {"at most", pm::claim_relation::at_most},
     {"less than", pm::claim_relation::at_most}, {"up to", pm::claim_relation::at_most},
-    {"under", pm::claim_relation::at_most}};
+    {"under", pm::claim_relation::at_most},     {"~", pm::claim_relation::equal},
+    {"about", pm::claim_relation::equal},       {"around", pm::claim_relation::equal},
+    {"roughly", pm::claim_relation::equal}};
 
 /// A number of a claim as it is printed, without a relation in front.
 struct printed_number {
   double value = 0.0;
   std::string text{};
   std::optional<pm::claim_relation> relation{};
+  std::string unit{};  ///< what follows it
 };
-std::optional<printed_number> printed_in(const json& x) {
-  if (x.is_number()) return printed_number{x.get<double>(), cat(x.get<double>()), {}};
+std::optional<printed_number> printed_in(const json& x, bool with_unit = false) {
+  if (x.is_number()) return printed_number{x.get<double>(), cat(x.get<double>()), {}, {}};
   if (!x.is_string()) return {};
   printed_number n;
   std::string_view text = detail::without_blanks(x.get_ref<const std::string&>());
@@ -111,9 +128,10 @@ std::optional<printed_number> printed_in(const json& x) {
   }
   std::string_view rest;
   const auto value = parse_number(text, rest);
-  if (!value || !rest.empty()) return {};
+  if (!value || (!rest.empty() && !with_unit)) return {};
   n.value = *value;
-  n.text = std::string(text);
+  n.text = std::string(text.substr(0, text.size() - rest.size()));
+  n.unit = std::string(detail::without_blanks(rest));
   return n;
 }
 
@@ -210,6 +228,8 @@ std::string reason_of(pm::verdict v, const query& asked, const law_value& a, con
   const std::string law = cat(asked.name, " gives ", amount_of(a.value, u, unit), " for ", a.key);
   if (a.kind == pm::result_kind::at_least && a.bound && *a.bound != a.value)
     return cat(law, "; nothing is quicker than ", amount_of(*a.bound, u, unit));
+  if (a.kind == pm::result_kind::at_most && a.bound)
+    return cat(law, ", with estimated reserves; nothing exceeds ", amount_of(*a.bound, u, unit));
   if (v == pm::verdict::impossible || v == pm::verdict::possible) {
     return cat(law, ", which nothing ",
                a.kind == pm::result_kind::at_least ? "is quicker than" : "exceeds");
@@ -338,11 +358,29 @@ void keep_digits(json& claim, std::string_view line) {
   }
 }
 
-json audit_json(const json& claim, const given_profile* profile, earlier_claims* before) {
-  if (!claim.is_object()) throw error(code::malformed_request, "a claim is a JSON object");
-  quantity_of(claim);
+namespace {
+
+/// A claim with the unit of its value, as "at least 5 ms", at its key.
+json with_unit_apart(json claim) {
+  if (claim.contains("unit") || !claim.contains("value") || !claim["value"].is_string())
+    return claim;
+  const auto n = printed_in(claim["value"], true);
+  if (!n || n->unit.empty()) return claim;
+  const std::string text = claim["value"].get<std::string>();
+  claim["value"] = text.substr(0, text.find(n->text) + n->text.size());
+  claim["unit"] = n->unit;
+  return claim;
+}
+
+}  // namespace
+
+json audit_json(const json& said, const given_profile* profile, earlier_claims* before) {
+  if (!said.is_object()) throw error(code::malformed_request, "a claim is a JSON object");
+  quantity_of(said);
+  const json claim = with_unit_apart(said);
   const std::string unit = claim.value("unit", "");
-  const unit_size u = unit_of(unit);
+  const auto things = factor_of_count(unit);
+  unit_size u = things && unit != "B" ? unit_size{*things, {}} : unit_of(unit);
   checked_claim c{.claim = claim, .said = claimed(claim, u)};
   json out = json::object();
   if (const auto id = claim.find("id"); id != claim.end()) out["id"] = *id;
@@ -354,6 +392,10 @@ json audit_json(const json& claim, const given_profile* profile, earlier_claims*
     out["verdict"] = pm::name_of(pm::verdict::needs);
     out["reason"] = e.what();
     return out;
+  }
+  if (things && c.law.unit == pm::unit_exponents{}) {
+    u = unit_size{*things, {}};
+    c.said = claimed(claim, u);
   }
   check_unit(c.law, u, unit);
   const std::string reason = judge(c, u, unit, profile);
@@ -399,7 +441,7 @@ json claim_from_command_line(const std::vector<std::string>& words) {
     const key* k = asked.find_spelled(said);
     const std::string name = k == nullptr ? said : k->name;
     const bool words_only = k == nullptr && name != "value" && name != "digits";
-    const bool printed = k == nullptr && name == "value" && printed_in(json(text));
+    const bool printed = k == nullptr && name == "value" && printed_in(json(text), true);
     claim[name] = words_only || printed ? json(text) : from_command_line(k, text, cat("--", said));
   }
   return claim;

@@ -195,6 +195,16 @@ law_value pick(const query& asked, const outcome<>& answer, const std::string& w
   return a;
 }
 
+/// Whether a capacity depends on what an engine reserves, which is an estimate.
+bool is_estimated_capacity(const json& question, std::string_view key) {
+  if (question.value("query", "") != std::string_view("kv_capacity")) return false;
+  if (key != "tokens" && key != "sequences" && key != "blocks" && key != "kv_bytes_available")
+    return false;
+  const auto by = question.find("engine");
+  return by != question.end() && *by != "none" && !question.contains("activation_bytes") &&
+         !question.contains("runtime_bytes");
+}
+
 law_value one_result(const json& claim, const json& question, const given_profile* profile) {
   const query& asked = quantity_of(claim);
   std::string wanted;
@@ -203,7 +213,15 @@ law_value one_result(const json& claim, const json& question, const given_profil
       throw error(code::wrong_type, "key is not text; allowed: the name of a result");
     wanted = k->get<std::string>();
   }
-  return pick(asked, evaluate(asked, question, profile), wanted);
+  law_value a = pick(asked, evaluate(asked, question, profile), wanted);
+  if (is_estimated_capacity(question, a.key)) {
+    json whole = question;  // no engine fits more than without any reserve
+    for (const char* reserve : {"activation_bytes", "runtime_bytes"}) whole[reserve] = 0;
+    whole["utilization"] = 1;
+    a.kind = pm::result_kind::at_most;
+    a.bound = pick(asked, evaluate(asked, whole, profile), a.key).value;
+  }
+  return a;
 }
 
 }  // namespace

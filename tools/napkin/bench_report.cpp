@@ -172,6 +172,76 @@ bench_report guidellm_report(const json_field& f) {
   return r;
 }
 
+/// NAME of AIPerf and GenAI-Perf: {"unit": "ms", "avg": ..., "p50": ..., "std": ...}.
+std::optional<json_field> measured_metric(const json_field& f, std::string_view name) {
+  if (!f.has(name) || !f[name].raw().is_object() || !f[name].has("avg")) return {};
+  return f[name];
+}
+reported_latency metric_latency(const json_field& f, std::string_view name) {
+  reported_latency l;
+  const auto m = measured_metric(f, name);
+  if (!m) return l;
+  const std::string unit = m->has("unit") ? (*m)["unit"].text() : "ms";
+  const double seconds = unit == "ms" ? 1e-3 : unit == "us" ? 1e-6 : unit == "ns" ? 1e-9 : 1.0;
+  l.mean = seconds * (*m)["avg"].number(any_time);
+  for (const int percent : {1, 5, 10, 25, 50, 75, 90, 95, 99}) {
+    const std::string key = cat("p", percent);
+    if (m->has(key) && has_number(*m, key))
+      l.percentiles.emplace_back(percent, seconds * (*m)[key].number(any_time));
+  }
+  return l;
+}
+double metric_mean(const json_field& f, std::string_view name) {
+  return f[name]["avg"].number(from_zero);
+}
+std::optional<double> metric_cv(const json_field& f, std::string_view name) {
+  if (!has_number(f[name], "std") || !(metric_mean(f, name) > 0.0)) return {};
+  return f[name]["std"].number(from_zero) / metric_mean(f, name);
+}
+
+/// NVIDIA AIPerf's profile_export_aiperf.json, and GenAI-Perf's before it. Their inter-token
+/// latency is a mean per request.
+bench_report aiperf_report(const json_field& f) {
+  bench_report r;
+  r.client = f.has("aiperf_version") ? "aiperf" : "genai-perf";
+  r.completed = f["request_count"]["avg"].number(some_count);
+  if (measured_metric(f, "error_request_count")) r.failed = metric_mean(f, "error_request_count");
+  if (measured_metric(f, "benchmark_duration"))
+    r.duration_s = f["benchmark_duration"]["avg"].number(any_time);
+  r.input_tokens = metric_mean(f, "input_sequence_length");
+  r.output_tokens = metric_mean(f, "output_sequence_length");
+  r.input_cv = metric_cv(f, "input_sequence_length");
+  r.output_cv = metric_cv(f, "output_sequence_length");
+  r.requests_per_s = metric_mean(f, "request_throughput");
+  if (measured_metric(f, "output_token_throughput"))
+    r.output_tokens_per_s = metric_mean(f, "output_token_throughput");
+  r.ttft = metric_latency(f, "time_to_first_token");
+  r.tpot = metric_latency(f, "inter_token_latency");
+  r.e2e = metric_latency(f, "request_latency");
+  (void)f["time_to_first_token"]["avg"].number(any_time);
+  json_field load = f["input_config"].object();
+  for (const char* part : {"loadgen", "perf_analyzer", "stimulus"}) {
+    if (load.has(part) && load[part].raw().is_object()) load = load[part];
+  }
+  r.max_concurrency = optional_number(load, "concurrency", some_count);
+  if (has_number(load, "request_rate"))
+    r.request_rate = load["request_rate"].number({.least = 1e-9, .most = 1e12});
+  return r;
+}
+
+/// Refuses what vLLM saves of runs without a service.
+void refuse_offline(const json_field& f) {
+  if (f.has("completed")) return;
+  const char* const from = f.has("avg_latency")    ? "latency"
+                           : f.has("elapsed_time") ? "throughput"
+                                                   : nullptr;
+  if (from == nullptr) return;
+  throw error(code::missing_key,
+              cat("completed is missing; this is a file of vllm bench ", from,
+                  ", which has no requests over time; allowed: those of vllm bench serve, SGLang's "
+                  "bench_serving, guidellm, aiperf"));
+}
+
 template <class Make>
 bench_report report_at(const std::string& where, const Make& make) {
   bench_report r = located(where, make);
@@ -219,7 +289,8 @@ std::vector<bench_report> read_bench_reports(const std::string& path) {
     all.push_back(report_at(where, [&] {
       const json_field f(content);
       f.object();
-      return flat_report(f);
+      refuse_offline(f);
+      return measured_metric(f, "time_to_first_token") ? aiperf_report(f) : flat_report(f);
     }));
   };
   const bool lines = text.find("}\n{") != text.npos || text.find("}\r\n{") != text.npos;

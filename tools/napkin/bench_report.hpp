@@ -40,7 +40,8 @@ struct bench_report {
 };
 
 /// The runs of a file: vllm bench serve --save-result (and --append-result), SGLang's
-/// bench_serving, the table that either prints, guidellm. Field names: the clients' sources.
+/// bench_serving, the table that either prints, guidellm, AIPerf and GenAI-Perf. Field names: the
+/// clients' sources.
 /// Throws unreadable_file, malformed_request, missing_key, wrong_type and out_of_range, with the
 /// file and the field.
 std::vector<bench_report> read_bench_reports(const std::string& path);

@@ -99,6 +99,39 @@ void require_target(const found_model& found, std::string_view name) {
                   "draft_model"));
 }
 
+namespace {
+
+/// Image encoders of models that the catalogue has without: published parameters of the checkpoint
+/// less those of the text; Gemma 3 pools 64 x 64 patches into 256 tokens.
+struct image_tower {
+  std::string_view model{};
+  pm::encoder_shape encoder{};
+};
+constexpr pm::encoder_shape gemma_tower(double parameters) {
+  return {.parameters = parameters, .tokens_per_item = 256, .patches_per_item = 4096};
+}
+constexpr image_tower image_towers[] = {
+    {"gemma_3_4b", gemma_tower(4300079472.0 - 3880263168.0)},
+    {"gemma_3_12b", gemma_tower(12187325040.0 - 11766034176.0)},
+    {"gemma_3_27b", gemma_tower(27432406640.0 - 27009346304.0)},
+    {"llama_4_scout", {.parameters = 108641793536.0 - 107769861120.0}}};
+
+}  // namespace
+
+const found_model& find_model_with_images(std::string_view name) {
+  const found_model& found = find_model(name);
+  if (found.model.encoder) return found;
+  for (const image_tower& t : image_towers) {
+    if (found.model.name.view() != t.model) continue;
+    return remembered(cat(name, " with images"), [&] {
+      found_model whole = found;
+      whole.model.encoder = t.encoder;
+      return whole;
+    });
+  }
+  return found;
+}
+
 const found_model& find_model(std::string_view name) {
   if (const std::size_t brace = name.find('{'); name.ends_with('}') && brace != name.npos) {
     return remembered(std::string(name), [&] {

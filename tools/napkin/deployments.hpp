@@ -23,7 +23,7 @@ bool states(const inputs<T>& in, const char* name) {
 /// Tokens of one image: given, or the model's. Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
 T image_tokens_of(inputs<T>& in) {
-  const perfmodel::transformer& m = find_model(in.text("model")).model;
+  const perfmodel::transformer& m = find_model_with_images(in.text("model")).model;
   const auto cached = perfmodel::detail::cross_attended_tokens(m);
   if (!m.encoder) {
     throw perfmodel::error(
@@ -55,10 +55,11 @@ T prompt_tokens(inputs<T>& in) {
 template <perfmodel::Scalar T>
 T image_patches(inputs<T>& in) {
   if (!states(in, "images") || !(in.plain("images") > 0.0)) return T(0.0);
-  const T each = in.has("image_patches")
-                     ? in.number("image_patches")
-                     : T((attends_to_images(in) ? 1.0 : 4.0) * image_tokens_of(in));
-  return in.number("images") * each;
+  if (in.has("image_patches")) return in.number("images") * in.number("image_patches");
+  const auto& tower = find_model_with_images(in.text("model")).model.encoder;
+  if (tower && tower->patches_per_item && !in.has("image_tokens"))
+    return in.number("images") * T(*tower->patches_per_item);
+  return in.number("images") * T((attends_to_images(in) ? 1.0 : 4.0) * image_tokens_of(in));
 }
 
 /// Whether prefixes are cached: as stated, else if the request has tokens found in the cache.

@@ -161,8 +161,9 @@ void add_remedies(outcome<>& answer, const query& asked, const json& object,
 }
 
 std::optional<double> value_in(const outcome<>& answer, const result<double>& r) {
-  if (!answer.has_feasibility || answer.feasible) return r.value;
   const std::string_view key = r.key;
+  if (!answer.has_itl && begins_with(key, {"itl_", "tpot_"})) return {};
+  if (!answer.has_feasibility || answer.feasible) return r.value;
   if (is_time_of_result(key)) return {};
   if (key == "combined_e2e_s" && answer.facts.contains("combined_feasible")) return {};
   const bool rate =
@@ -184,6 +185,7 @@ json value_json(const outcome<>& answer, const result<double>& r) {
 }
 
 std::string no_value_text(const outcome<>& answer, const result<double>& r) {
+  if (!answer.has_itl && std::string_view(r.key) == "itl_s") return "none: one output token";
   if (!is_overloaded(answer)) return "infeasible";
   return std::string_view(r.key).starts_with("itl_") ? "no steady state" : "unbounded";
 }

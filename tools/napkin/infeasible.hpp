@@ -25,8 +25,8 @@ void note_overload(outcome<>& answer, const perfmodel::service_load& share, doub
 void add_remedies(outcome<>& answer, const query& asked, const json& object,
                   const given_profile* profile);
 
-/// The value of a result; none for a time of an infeasible one. The throughput of an overloaded
-/// service is its sustainable throughput.
+/// The value of a result; none for a time of an infeasible one, and for the ITL of one output
+/// token. The throughput of an overloaded service is its sustainable throughput.
 std::optional<double> value_in(const outcome<>& answer, const result<double>& r);
 /// The value as JSON, or null. Throws out_of_range where it is not finite.
 json value_json(const outcome<>& answer, const result<double>& r);

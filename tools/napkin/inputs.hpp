@@ -110,8 +110,17 @@ class inputs {
       return spec;
     }
   }
+  /// Whether a request has images, or patches of them.
+  bool asks_of_images() const {
+    const auto any = [this](const char* key) {
+      return asked().find(key) != nullptr && has(key) && plain(key) > 0.0;
+    };
+    return any("images") || any("image_patches");
+  }
   decltype(auto) model(std::string_view key = "model") {
-    const found_model& found = find_model(request_.text(key));
+    const found_model& found = key == "model" && asks_of_images()
+                                   ? find_model_with_images(request_.text(key))
+                                   : find_model(request_.text(key));
     if (key == "model" && asked().name != std::string_view("model"))
       require_target(found, request_.text(key));
     if constexpr (traces) {

@@ -253,8 +253,8 @@ std::vector<key> image_keys() {
             "prompt tokens of one image; default: the model's, where its size is fixed")
           .optional(),
       positive("image_patches",
-               "patches of one image in the encoder; default: 4 x image_tokens (assumed: 2 x 2 "
-               "patches become a token), image_tokens with cross-attention")
+               "patches of one image in the encoder; default: the model's, else 4 x image_tokens "
+               "(assumed: 2 x 2 patches become a token), image_tokens with cross-attention")
           .optional()};
 }
 

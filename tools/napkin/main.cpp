@@ -155,9 +155,10 @@ class query_command {
     command_->allow_extras();
     const bool has_reports = asked.name == std::string_view("diagnose");
     if (has_reports) {
-      add_runs_help(*command_,
-                    "a measured service against its prediction (vLLM, SGLang, guidellm), in place "
-                    "of a step");
+      add_runs_help(
+          *command_,
+          "a measured service against its prediction (vLLM, SGLang, guidellm, aiperf), in place "
+          "of a step");
     }
     for (std::size_t i = 0; i < asked.keys.size(); ++i) {
       const std::string_view name = asked.keys[i].name;
@@ -544,7 +545,7 @@ class audit_command {
                                     "one as --quantity, --value, --unit and its keys")) {
     command_->allow_extras();
     command_->add_flag("--json", as_json_, "print one JSON object")->disable_flag_override();
-    add_runs_help(*command_, "checks of whole benchmark reports (vLLM, SGLang, guidellm)");
+    add_runs_help(*command_, "checks of whole benchmark reports (vLLM, SGLang, guidellm, aiperf)");
   }
   bool parsed() const { return command_->parsed(); }
   int run() const {

@@ -81,6 +81,7 @@ struct outcome {
   perfmodel::collective_kind prefill_collectives =
       perfmodel::collective_kind::library;  ///< implementation of the collectives in prefill
   bool dequantises = false;                 ///< whether weights have fewer bits than activations
+  bool has_itl = true;                      ///< false: a service with one output token
   bool pools = false;                       ///< whether prefill and decode run on different devices
   std::string hint{};                       ///< advice on predictions, below a bound by default
 

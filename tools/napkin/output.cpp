@@ -205,22 +205,23 @@ void put_profile(Members& out, const profile_note& p) {
   });
 }
 
-/// Puts bounds, intervals and profile; null times where `none` is feasible.
+/// Puts bounds, intervals and profile; null times where `none` is feasible, and of an ITL that a
+/// service with one output token has not.
 template <class Members>
-void put_note(Members& out, const calibrated_note& note, bool none) {
-  const auto number = [none](std::string_view key, double x) {
-    json value = number_json(key, x);
-    return none ? json() : value;
-  };
-  for (const auto& b : note.bounds) out.put(b.key, number(b.key, b.value));
-  const auto interval = [&](const char* key, const pm::time_range& r) {
+void put_note(Members& out, const calibrated_note& note, bool none, bool has_itl = true) {
+  for (const auto& b : note.bounds) {
+    json value = number_json(b.key, b.value);
+    const bool absent = none || (!has_itl && std::string_view(b.key) == "bound_time_s");
+    out.put(b.key, absent ? json() : std::move(value));
+  }
+  const auto interval = [&out](const char* key, const pm::time_range& r, bool absent) {
     json range = {number_json(key, r.low.value()), number_json(key, r.high.value())};
-    out.put(key, none ? json() : std::move(range));
+    out.put(key, absent ? json() : std::move(range));
   };
-  interval("interval_80_s", note.range);
+  interval("interval_80_s", note.range, none || !has_itl);
   if (note.first_token) {
-    interval("ttft_interval_80_s", *note.first_token);
-    interval("itl_interval_80_s", note.range);
+    interval("ttft_interval_80_s", *note.first_token, none);
+    interval("itl_interval_80_s", note.range, none || !has_itl);
   }
   const profile_note unknown;
   const profile_note& of = note.profile ? *note.profile : unknown;
@@ -267,7 +268,7 @@ void put_outcome(Members& all, const outcome<>& answer, const json& request) {
     all.put("not_read", json(not_read));
   all.put("mode", answer.calibrated ? "calibrated" : "bound");
   const bool none = answer.has_feasibility && !answer.feasible;
-  if (answer.calibrated) put_note(all, *answer.calibrated, none);
+  if (answer.calibrated) put_note(all, *answer.calibrated, none, answer.has_itl);
   if (answer.is_time) {
     all.put("limiter", pm::name_of(answer.limiter));
     all.put_object("terms", [&](auto& terms) {
@@ -408,7 +409,7 @@ std::string results_text(const outcome<>& answer) {
   }
   rows.insert(rows.end(), answer.notes.begin(), answer.notes.end());
   if (answer.calibrated) add_profile(rows, *answer.calibrated->profile);
-  if (answer.is_time && !infeasible) {
+  if (answer.is_time && !infeasible && answer.has_itl) {
     rows.push_back({"limited by", pm::name_of(answer.limiter)});
     for (const auto& t : answer.terms) {
       rows.push_back({std::string("  ") + t.name, value_text(t.time.value(), in_seconds)});
@@ -461,17 +462,14 @@ std::string gpus_sentence(const query& asked, const json& request) {
 
 /// "Predicted: mean TTFT 171 ms (80 %: 116 to 252 ms), mean ITL 17.9 ms (...), 1647 tok/s; limited
 /// by memory." of a feasible time; "" of other results. One output token has no ITL.
-std::string time_sentence(const outcome<>& answer, const json& request) {
+std::string time_sentence(const outcome<>& answer) {
   if (!answer.is_time || (answer.has_feasibility && !answer.feasible)) return "";
-  const auto outputs = request.find("output_tokens");
-  const bool has_itl =
-      outputs == request.end() || !outputs->is_number() || outputs->get<double>() > 1.0;
   std::string s;
   const auto add = [&s](const std::string& text) { s += cat(s.empty() ? "" : ", ", text); };
   for (const auto& r : answer.results) {
     const std::string_view key = r.key;
     const bool first_token = key == "ttft_s";
-    if (key == "itl_s" && !has_itl) continue;
+    if (key == "itl_s" && !answer.has_itl) continue;
     if (key == "time_s" || key == "itl_s" || first_token) {
       const char* name = first_token ? "mean TTFT " : key == "itl_s" ? "mean ITL " : "";
       std::string text = cat(name, pm::to_string(r.value, in_seconds));
@@ -487,7 +485,7 @@ std::string time_sentence(const outcome<>& answer, const json& request) {
     }
   }
   if (s.empty()) return "";
-  const std::string limit = has_itl ? cat("; limited by ", limit_text(answer)) : "";
+  const std::string limit = answer.has_itl ? cat("; limited by ", limit_text(answer)) : "";
   return wrapped(cat(answer.calibrated ? "Predicted: " : "Bound: ", s, limit, "."), 0);
 }
 
@@ -507,10 +505,10 @@ std::string outcome_text(const query& asked, const outcome<>& answer, const json
   const std::string last = not_read.empty() ? "" : styled(text_style::dim, wrapped(not_read, 2));
   if (!answer.page.empty()) return answer.page + last;
   const std::string infeasible = conclusion_text(answer);
-  const std::string conclusion =
-      !infeasible.empty()         ? infeasible
-      : answer.conclusion.empty() ? time_sentence(answer, request) + gpus_sentence(asked, request)
-                                  : answer.conclusion;
+  const std::string conclusion = !infeasible.empty() ? infeasible
+                                 : answer.conclusion.empty()
+                                     ? time_sentence(answer) + gpus_sentence(asked, request)
+                                     : answer.conclusion;
   const std::string asked_for = wrapped_lines(headline(asked, request));
   return with_styled_sentence(infeasible.empty() ? text_style::bold : text_style::red,
                               wrapped_lines(conclusion)) +

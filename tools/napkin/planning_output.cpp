@@ -59,10 +59,17 @@ void add_choices(json& out, const pm::plan_request& q, const pm::plan_point& p) 
   for (const auto& r : reserved.results) out[r.key] = number_json(r.key, r.value);
 }
 
+/// Whether a request of the plan has an ITL: none has with one output token.
+bool requests_decode(const pm::plan_request& q) {
+  return q.load.output_tokens > 1.0;
+}
+
 /// Means, and percentiles of a prediction.
-void add_latencies(json& out, const pm::serving_estimate& s) {
-  const auto add = [&out](const char* key, const pm::duration<>& t) {
-    out[key] = number_json(key, t.value());
+void add_latencies(json& out, const pm::plan_request& q, const pm::serving_estimate& s) {
+  const bool no_itl = !requests_decode(q);
+  const auto add = [&out, no_itl](std::string_view key, const pm::duration<>& t) {
+    json value = number_json(key, t.value());
+    out[std::string(key)] = no_itl && key.starts_with("itl_") ? json() : std::move(value);
   };
   add("ttft_s", s.ttft);
   add("itl_s", s.itl);
@@ -99,7 +106,7 @@ json point_json(const pm::plan_request& q, const pm::plan_point& p, const calibr
               {"kv_format", pm::name_of(p.precision.kv.format)}};
   out.update(layout_json(p.layout));
   add_choices(out, q, p);
-  add_latencies(out, p.serving);
+  add_latencies(out, q, p.serving);
   for (const target_percentile& t : percentiles_of(q, p.serving)) {
     const std::string key = cat(t.key, "_percentile_s");
     out[key] = number_json(key.c_str(), t.time.value());
@@ -187,10 +194,12 @@ std::vector<std::string> row_text(const planned& plan, std::size_t at, bool wide
       pm::detail::significant(std::ceil(p.batch_limit), 6),
       pm::detail::significant(p.serving.batch, 3),
       ranged ? with_interval(p.serving.ttft, *note->first_token) : pm::to_string(p.serving.ttft),
-      ranged ? with_interval(p.serving.itl, note->range) : pm::to_string(p.serving.itl)};
+      !requests_decode(plan.request) ? "none"
+      : ranged                       ? with_interval(p.serving.itl, note->range)
+                                     : pm::to_string(p.serving.itl)};
   for (const target_percentile& t : percentiles_of(plan.request, p.serving))
     row.push_back(pm::to_string(t.time));
-  if (note != nullptr) row.push_back(bound_note(*note));
+  if (note != nullptr) row.push_back(requests_decode(plan.request) ? bound_note(*note) : "none");
   row.push_back(pm::detail::significant(p.output_rate.value(), 4));
   if (plan.result.all_priced) {
     row.push_back(money(usd_per_hour_of(p).value_or(0.0)));

@@ -216,7 +216,9 @@ std::string best_text(const planned& p) {
     return std::optional<pm::time_range>(first ? *note->first_token : note->range);
   };
   s += wrapped(cat(p.calibrations.empty() ? "Bounds: " : "Predicted ",
-                   latency_text("ITL", best.serving.itl, range_of(false), t.itl), ", ",
+                   p.request.load.output_tokens > 1.0
+                       ? latency_text("ITL", best.serving.itl, range_of(false), t.itl) + ", "
+                       : "",
                    latency_text("TTFT", best.serving.ttft, range_of(true), t.ttft),
                    percentiles_text(p.request, best.serving), "."),
                0);

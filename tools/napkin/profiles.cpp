@@ -73,7 +73,7 @@ std::string prediction_hint(const pm::accelerator& a, profile_part part) {
                          : catalog::is_measured_amd(a) && catalog::original_of(a) != nullptr
                              ? std::string("by transferred attention and link profiles")
                              : common::cat("by a transferred profile, source GPU ",
-                                           catalog::gemm_donor_of(a).device().name.view(), ",");
+                                           catalog::gemm_donor_of(a).device().name.view());
   return common::cat("A prediction", of_it, "--mode calibrated, ", by, ", with a wider interval");
 }
 

@@ -88,7 +88,7 @@ struct paging : law_query {
   static constexpr const char* name = "paging";
   static constexpr const char* help = "KV-cache waste of paged and of contiguous allocation";
   static std::vector<key> keys() {
-    return {positive("mean_tokens", "mean tokens per sequence").otherwise("500"),
+    return {number("mean_tokens", "mean tokens per sequence", 1.0, 1e15).otherwise("500"),
             count("block_size", "tokens per block").otherwise("16"),
             positive("longest", "tokens reserved per sequence by contiguous allocation")
                 .otherwise("4096"),
@@ -160,7 +160,7 @@ struct attention_fusion : law_query {
   static constexpr const char* name = "attention_fusion";
   static constexpr const char* help = "DRAM traffic of unfused attention over fused attention";
   static std::vector<key> keys() {
-    return {positive("tokens", "prompt tokens"),
+    return {number("tokens", "prompt tokens", 1.0, 1e9),
             positive("head_dim", "head dimension").otherwise("128"),
             count("query_heads", "query heads").otherwise("1"),
             count("kv_heads", "KV heads").otherwise("1"),

@@ -55,7 +55,7 @@ class chosen_result {
     };
     const auto at = object.find("key");
     if (at == object.end()) {
-      for (const char* usual : {"itl_s", "time_s"}) {
+      for (const char* usual : {answer.has_itl ? "itl_s" : "ttft_s", "time_s"}) {
         if (holds(usual)) name_ = usual;
       }
       if (name_.empty() && !names.empty()) name_ = names.front();

@@ -169,6 +169,7 @@ struct serving {
     out.add("batch", "running requests (decode batch)", replicas * s.batch);
     out.explain(s.decode);
     out.prefill_terms = s.prefill.terms;
+    out.has_itl = in.plain("output_tokens") > 1.0;
     note_formats(out, in);
     return out;
   }

@@ -282,6 +282,7 @@ simulation simulate_request(const request& r, const calibration* c, bool keeps_r
   std::sort(s.requests.begin(), s.requests.end(),
             [](const auto& a, const auto& b) { return a.index < b.index; });
   merge(s.figures, runs);
+  out.has_itl = s.first.statistics.itl.count() > 0.0;
   for (const simulated_figure& f : s.figures) {
     if (out.feasible) {
       out.results.push_back({f.key, f.label, f.value, f.unit});

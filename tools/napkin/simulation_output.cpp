@@ -56,9 +56,10 @@ std::string conclusion_of(const simulation& s) {
   std::string text =
       cat(s.load.description, " on ", service_text(s), ", scheduler ",
           s.service.options.scheduler->name, ": mean TTFT ", duration_text(value("ttft_s")),
-          " (p99 ", duration_text(value("ttft_p99_s")), "), mean ITL ",
-          duration_text(value("itl_s")), ", ", short_number(value("output_tokens_per_s")),
-          " tok/s, makespan ", duration_text(value("makespan_s")), ".");
+          " (p99 ", duration_text(value("ttft_p99_s")), "), ",
+          s.answer.has_itl ? cat("mean ITL ", duration_text(value("itl_s")), ", ") : "",
+          short_number(value("output_tokens_per_s")), " tok/s, makespan ",
+          duration_text(value("makespan_s")), ".");
   const double offered = s.load.offered_requests_per_s;
   if (s.trend.falls_behind)
     text += cat(" Requests arrive at ", short_number(offered), " req/s and are served at ",
@@ -94,6 +95,9 @@ std::string latencies_text(const simulation& s) {
                                     {"E2E", "e2e"},
                                     {"queueing", "queueing"}}) {
     std::vector<std::string> row = {label};
+    const bool between_tokens =
+        std::string_view(label) == "ITL" || std::string_view(label) == "TPOT";
+    if (between_tokens && !s.answer.has_itl) continue;
     for (const char* part : {"_s", "_p50_s", "_p90_s", "_p99_s"})
       row.push_back(with_error(s, figure_named(s, cat(stem, part))));
     rows.push_back(std::move(row));
@@ -135,7 +139,7 @@ std::string figures_text(const simulation& s) {
   if (const auto& note = s.answer.calibrated) {
     if (note->first_token)
       rows.push_back({"80 % interval of TTFT", interval_text(*note->first_token)});
-    rows.push_back({"80 % interval of ITL", interval_text(note->range)});
+    if (s.answer.has_itl) rows.push_back({"80 % interval of ITL", interval_text(note->range)});
   }
   return table(rows, "l");
 }

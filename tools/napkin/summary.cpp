@@ -150,6 +150,10 @@ std::string head_text(const outcome<>& answer) {
   for (const auto& r : answer.results) {
     const std::string_view key = r.key;
     if (key != "time_s" && key != "itl_s" && key != "ttft_s") continue;
+    if (key == "itl_s" && !answer.has_itl) {
+      s += wrapped(cat(r.label, " none: one output token"), 2);
+      continue;
+    }
     std::string line =
         cat(r.label, " ", time_text(r.value), percentiles_text(answer, std::string(key)));
     if (answer.calibrated) {

@@ -349,6 +349,7 @@ std::vector<summary_part> parts_of_service(const served_load& x, const screen_ca
   if (rest > 1e-9 * decode.time_s) add_step(decode, {"other", "", rest, other});
   sort_steps(decode);
   parts.push_back(prefill_part(x, found, policy));
+  if (!(x.load.output_tokens > 1.0)) parts.erase(parts.begin());  // no ITL
   return parts;
 }
 
@@ -416,7 +417,9 @@ std::vector<summary_part> parts_of_pools(const served_load& x, const screen_cali
   const bool mixed = !(d.prefill.deployment.device.name == d.decode.deployment.device.name);
   const auto s =
       policy ? pm::serving(d, x.load, *of_prefills, *policy) : pm::serving_bound(d, x.load);
-  return {decode_of_pool(x, policy, s, mixed), prefill_of_pool(x, of_prefills, s, mixed)};
+  summary_part prefill = prefill_of_pool(x, of_prefills, s, mixed);
+  if (!(x.load.output_tokens > 1.0)) return {std::move(prefill)};
+  return {decode_of_pool(x, policy, s, mixed), std::move(prefill)};
 }
 
 summary of_step(inputs<double>& in, const calibration* c) {
@@ -482,7 +485,7 @@ summary summary_of_service(const served_load& x, const calibration* c,
   };
   summary s;
   s.parts = parts({});
-  if (policy && !x.pools) {
+  if (policy && !x.pools && x.load.output_tokens > 1.0) {
     const auto bound = x.drafts ? pm::serving_bound(x.deployment, x.load, *x.drafts).decode
                                 : pm::serving_bound(x.deployment, x.load).decode;
     s.parts[0].amounts.push_back((x.drafts ? "round, " : "") + bound_text(bound));

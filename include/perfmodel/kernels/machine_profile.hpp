@@ -230,7 +230,8 @@ struct basic_engine_profile {
   duration<T> rank_wait{};         ///< time per collective that ranks wait for the last one
   duration<T> request_cpu_time{};  ///< CPU time per request: HTTP, tokenisation, detokenisation
   T request_iterations{};          ///< engine steps that a request waits before it can join one
-  /// factor: time of a step with prefills / predicted time, measured on running services
+  /// factor: time of a step with prefills / predicted time, fitted to closed forms of running
+  /// services with what those leave out; a single step has about 1.0 (docs/laws/engines.md)
   T prefill_step_factor = T(1.0);
   /// decode steps between the transfer of a KV cache and the first token, in disaggregated pools
   T pool_iterations{};

@@ -89,11 +89,13 @@ template <Scalar T = double>
 struct basic_encoder_shape {
   T parameters{};
   std::optional<T> tokens_per_item{};
+  std::optional<T> patches_per_item{};  ///< patches of an image of fixed size
 
   template <class F, class... S>
   static constexpr void fields(F&& f, S&... s) {
     f(field::count("parameters"), s.parameters...);
     f(field::count("tokens_per_item"), s.tokens_per_item...);
+    f(field::count("patches_per_item"), s.patches_per_item...);
   }
 };
 using encoder_shape = basic_encoder_shape<>;

@@ -93,7 +93,7 @@ constexpr basic_attention_prefill<T> prefills_of(const rank_step<T>& p,
           .kv_heads = kv_heads,
           .head_dim = a.head_dim,
           .value_dim = a.value_dim,
-          .format = p.formats.linear.format,
+          .format = p.queries,
           .kv_format = p.formats.kv,
           .window = a.indexer ? std::optional<T>(a.indexer->top_k) : a.window,
           .past = chunks ? scalar_min(p.engine_step.prefill_past, T(*a.window - chunk))
@@ -124,7 +124,7 @@ constexpr void visit_image_attention(const rank_step<T>& p, const T& layers,
                                   .kv_heads = kv_heads,
                                   .head_dim = a.head_dim,
                                   .value_dim = a.value_dim,
-                                  .format = p.formats.linear.format,
+                                  .format = p.queries,
                                   .kv_format = p.formats.kv});
   }
   if (!p.has_prefills()) return;
@@ -183,7 +183,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                       .kv_heads = kv_heads,
                                       .head_dim = a.head_dim,
                                       .value_dim = a.value_dim,
-                                      .format = p.formats.linear.format,
+                                      .format = p.queries,
                                       .kv_format = p.formats.kv,
                                       .window = window};
     run({name, attention, layers, p.share.sequences * (seen + queries) * token_bytes}, x);
@@ -212,7 +212,7 @@ constexpr void visit_latent_prefill(const rank_step<T>& p, const T& layers,
                                         .entries = context,
                                         .heads = heads,
                                         .width = a.cached_elements(),
-                                        .format = p.formats.linear.format,
+                                        .format = p.queries,
                                         .kv_format = p.formats.kv,
                                         .value_width = a.kv_rank};
     const T read = scalar_min(past, a.indexer->top_k) + p.prefill_length();
@@ -227,7 +227,7 @@ constexpr void visit_latent_prefill(const rank_step<T>& p, const T& layers,
         .kv_heads = heads,
         .head_dim = a.head_dim,
         .value_dim = a.value_dim,
-        .format = p.formats.linear.format,
+        .format = p.queries,
         .kv_format = p.formats.kv,
         .window = a.indexer ? std::optional<T>(a.indexer->top_k) : std::optional<T>(),
         .past = past};
@@ -257,7 +257,7 @@ constexpr void visit_mixer(const rank_step<T>& p, const T& layers,
                                 .heads = heads * queries,
                                 .latent = a.kv_rank,
                                 .rope = a.rope_dim,
-                                .format = p.formats.linear.format,
+                                .format = p.queries,
                                 .kv_format = p.formats.kv};
     const T seen =
         a.indexer ? scalar_min(p.engine_step.context, a.indexer->top_k) : p.engine_step.context;
@@ -292,7 +292,7 @@ constexpr void visit_compressed_attention(const rank_step<T>& p,
                                 .entries = a.cached_tokens(context),
                                 .heads = a.query_heads / p.tensor,
                                 .width = a.head_dim,
-                                .format = p.formats.linear.format,
+                                .format = p.queries,
                                 .kv_format = p.formats.kv};
   const bytes<T> token_bytes = a.cached_elements() * bytes_of(p.formats.kv);
   const T read = scalar_min(g.entries, pairs);

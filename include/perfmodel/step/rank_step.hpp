@@ -79,6 +79,8 @@ struct rank_step {
   T tensor = T(replica.layout.tensor);
   step_share<T> share = step_share_of(replica.layout, engine_step);
   number_format residual = at_least_16_bits(formats.linear.format);
+  /// Format of attention: that of the linear layers or of the cache, whichever has more bits.
+  number_format queries = wider(formats.linear.format, formats.kv.format);
 
   constexpr const basic_transformer<T>& model() const { return replica.model; }
   constexpr bool has_decodes() const { return upper(share.sequences) > 0.0; }

@@ -133,12 +133,25 @@ constexpr const measured_machine* measured_machine_of(const accelerator& a) {
   return nullptr;
 }
 
+/// Accelerators of the catalogue that are the same machine as a measured one, by name.
+struct equal_machine {
+  std::string_view name{}, measured{};
+};
+inline constexpr equal_machine equal_machines[] = {{"a800_sxm_80gb", "a100_sxm_80gb"},
+                                                   {"h800_sxm", "h100_sxm"}};
+
 /// Whether `a` is `original` or a copy of it with other facts: one architecture, and the name of
-/// the original or that name and "_changed".
+/// the original, or of an equal machine, or either and "_changed".
+/// Test: every accelerator that is a measured machine, with 1 ppm more bandwidth.
 constexpr bool is_copy_of(const accelerator& a, const accelerator& original) {
-  const std::string_view name = a.name.view(), own = original.name.view();
-  return a.architecture == original.architecture && name.starts_with(own) &&
-         (name.size() == own.size() || name.substr(own.size()) == "_changed");
+  std::string_view name = a.name.view();
+  if (constexpr std::string_view changed = "_changed"; name.ends_with(changed))
+    name.remove_suffix(changed.size());
+  const std::string_view own = original.name.view();
+  return a.architecture == original.architecture &&
+         (name == own || std::ranges::any_of(equal_machines, [&](const equal_machine& e) {
+            return name == e.name && own == e.measured;
+          }));
 }
 
 /// Measured machine of an accelerator: an equal one, else the one that it is a changed copy of;
@@ -271,7 +284,9 @@ constexpr double in_quadrature(double a, double b) {
 
 /// Profile transferred from another machine, by default the nearest. Shares and floors stay. Cache
 /// bandwidths scale with SMs x clock. 1 + power_slowdown scales with peak FLOP per joule: dense
-/// bf16 peak / power limit of the accelerator, over that of the source.
+/// bf16 peak (fp16 where that is not stated) / power limit of the accelerator, over that of the
+/// source.
+/// Test: GB200 with twice the fp16 peak has the same profile.
 /// Errors: a kind of machine without measurements.
 constexpr machine_profile transferred_machine_profile(const accelerator& a,
                                                       const measured_machine& from) {
@@ -290,7 +305,8 @@ constexpr machine_profile transferred_machine_profile(const accelerator& a,
   const peak_rates& peaks = a.matrix.peak;
   if (a.tdp.is_stated() && (peaks.bf16.is_stated() || peaks.fp16.is_stated())) {
     const auto joule_per_flop = [](const accelerator& x) {
-      return x.tdp.value() / (std::max)(x.matrix.peak.bf16.value(), x.matrix.peak.fp16.value());
+      const peak_rates& of = x.matrix.peak;
+      return x.tdp.value() / (of.bf16.is_stated() ? of.bf16 : of.fp16).value();
     };
     const double slower =
         (1.0 + p.value.power_slowdown) * joule_per_flop(donor) / joule_per_flop(a) - 1.0;

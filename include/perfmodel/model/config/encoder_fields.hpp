@@ -14,12 +14,13 @@ struct encoder_widths {
   double layers = 0, hidden = 0, intermediate = 0, attention = 0, kv_width = 0, patch = 0;
   double positions = 0, merged = 1, mergers = 1, frames = 1;
   bool gated = false;
+  bool one_matrix = false;  ///< the projector has one (Gemma 3)
 };
 inline double encoder_parameters(const encoder_widths& w, double text_hidden) {
   const double block = 2 * w.hidden * (w.attention + w.kv_width) +
                        (w.gated ? 3 : 2) * w.hidden * w.intermediate + 4 * w.hidden;
   const double joined = w.merged * w.hidden;
-  const double merger = joined * joined + joined * text_hidden;
+  const double merger = (w.one_matrix ? 0.0 : joined * joined) + joined * text_hidden;
   return w.layers * block + 3 * w.frames * w.patch * w.patch * w.hidden + w.positions * w.hidden +
          w.mergers * merger;
 }
@@ -78,7 +79,8 @@ double mllama_parameters(const config_fields<Json>& v, const encoder_widths& w, 
 /// Parameters of a vision tower; 0 where its dimensions are missing. `pixtral`: gated, as that of
 /// Mistral's params.json.
 template <class Json>
-double vision_parameters(const config_fields<Json>& v, double text_hidden, bool pixtral) {
+double vision_parameters(const config_fields<Json>& v, double text_hidden, bool pixtral,
+                         bool one_matrix = false) {
   const auto number = [&](std::initializer_list<const char*> keys, double unsaid) {
     const char* const key = v.either(keys);  // DeepSeek-OCR's width is an object of two towers
     if (v.has(key) && v.all().at(key).is_object()) return unsaid;
@@ -104,6 +106,11 @@ double vision_parameters(const config_fields<Json>& v, double text_hidden, bool 
                 ? v.whole("patch_size", 1, 1e6)
                 : 14;
   w.positions = number({"num_position_embeddings", "position_embedding_size"}, 0);
+  w.one_matrix = one_matrix;
+  if (is("siglip_vision") && w.positions < 1 && v.has("image_size")) {
+    const double side = math::floor(v.whole("image_size", 1, 1e6) / w.patch);
+    w.positions = side * side;
+  }
   const double merge = number({"spatial_merge_size"}, v.has("merge_kernel_size") ? 2 : 1);
   w.merged = merge * merge;
   if (v.has_list("deepstack_visual_indexes"))
@@ -126,8 +133,8 @@ double vision_parameters(const config_fields<Json>& v, double text_hidden, bool 
 /// Towers of a multimodal file; empty where it has none, or where it lacks their dimensions.
 /// Source: the vision modules of huggingface/transformers (qwen3_vl, gemma4, llama4) and vLLM's
 /// kimi_k25_vit.py. Leaves out: biases (1 %), audio towers of another kind than Whisper's.
-/// Test: Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; EXAONE 4.5's 1.286e9; Whisper
-/// large-v3's encoder, 636.8 M, in 1 %.
+/// Test: Gemma 3 27B's 423.1 M, Qwen3.5-27B's 460.7 M, Kimi-K2.5's 471 M within 3 %; EXAONE 4.5's
+/// 1.286e9; Whisper large-v3's encoder, 636.8 M, in 1 %.
 template <class Json>
 std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double text_hidden) {
   const config_fields<Json> root =
@@ -136,8 +143,8 @@ std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double
   for (const char* key : {"vision_config", "vision_encoder"}) {
     if (!root.has(key) || !root.all().at(key).is_object()) continue;
     const config_fields<Json> v = root.object(key);
-    const double parameters =
-        vision_parameters(v, text_hidden, key == std::string_view("vision_encoder"));
+    const double parameters = vision_parameters(
+        v, text_hidden, key == std::string_view("vision_encoder"), root.has("mm_tokens_per_image"));
     if (parameters <= 0) {
       root.mark_unread(key);
       continue;
@@ -145,6 +152,14 @@ std::optional<encoder_shape> encoder_of(const config_fields<Json>& whole, double
     e.parameters += parameters;
     const char* const fixed = v.either({"default_output_length", "mm_tokens_per_image"});
     if (v.has(fixed)) e.tokens_per_item = v.whole(fixed, 1, 1e7);
+    if (const char* const pooled = "mm_tokens_per_image"; root.has(pooled)) {  // Gemma 3
+      e.tokens_per_item = root.whole(pooled, 1, 1e7);
+      if (v.has("image_size") && v.has("patch_size")) {
+        const double side =
+            math::floor(v.whole("image_size", 1, 1e6) / v.whole("patch_size", 1, 1e6));
+        e.patches_per_item = side * side;
+      }
+    }
   }
   if (e.parameters <= 0) return {};
   return e;

@@ -18,7 +18,9 @@ class expert_rule {
     dense_ = layers_in("mlp_only_layers");
     routed_ = layers_in("moe_layers");
     if (own_.has_list("moe_layer_freq")) own_.list_for("moe_layer_freq", n);
-    if (own_.has("mlp_layer_types")) own_.list_for("mlp_layer_types", n);
+    for (const char* key : {"mlp_layer_types", "is_moe_layer"}) {
+      if (own_.has(key)) own_.list_for(key, n);
+    }
     listed_ = numbers(own_.text_or("moe_layers_enum", ""));
     const char* const first =
         own_.either({"first_k_dense_replace", "num_dense_layers", "moe_layer_start_index"});
@@ -37,6 +39,7 @@ class expert_rule {
       const Json& type = own_.entry("mlp_layer_types", layer);
       return type.is_string() && type != "dense";
     }
+    if (own_.has("is_moe_layer")) return own_.entry("is_moe_layer", layer) == true;  // K-EXAONE
     if (own_.has_list("moe_layer_freq")) return own_.whole_entry("moe_layer_freq", layer, 0, 1) > 0;
     if (own_.has_list("moe_layers")) return among(routed_, i);
     if (i < first_) return false;
@@ -47,8 +50,8 @@ class expert_rule {
       const double every = own_.whole("expert_layer_period", 1, most_layers);
       return rest(i, every) == own_.whole_or("expert_layer_offset", 0, 0, most_layers);
     }
-    const char* const step =
-        own_.either({"decoder_sparse_step", "interleave_moe_layer_step", "moe_layer_interval"});
+    const char* const step = own_.either({"decoder_sparse_step", "interleave_moe_layer_step",
+                                          "moe_layer_interval", "moe_layer_frequency"});
     if (among(dense_, i)) return false;
     if (own_.has(step)) return rest(i + 1, own_.whole(step, 1, most_layers)) == 0;
     return rest(i, own_.whole_or("moe_layer_freq", 1, 1, most_layers)) == 0;

@@ -29,7 +29,8 @@ namespace detail {
 template <class Json>
 config_fields<Json> language_part(const config_fields<Json>& root, bool& nested) {
   nested = true;
-  for (const char* key : {"text_config", "llm_config", "language_config"}) {
+  for (const char* key :
+       {"text_config", "llm_config", "language_config", "transformer_layer_config"}) {
     if (root.has(key)) return root.object(key);
   }
   if (root.has("thinker_config")) return language_part(root.object("thinker_config"), nested);
@@ -88,7 +89,7 @@ model_config from_config(const Json& json, std::string_view name = {},
                                                      nested ? detail::nested_defaults(family.type)
                                                             : detail::shape_defaults{}},
                            ordered);
-    detail::become_draft(out.model, draft, own);
+    detail::become_draft(out.model, draft, own, root);
     if (detail::has_no_head(out.architecture)) out.model.tied_embeddings = ordered.tied = true;
   } catch (const error& e) {  // also of a model that cannot be, though each field can
     if (out.known_family) throw error(error_code::invalid_config, e.what());

@@ -175,6 +175,8 @@ void read_quantization(const config_fields<Json>& q, const std::string& method, 
   if (method == "compressed-tensors") read_target_groups(q, w, modules);
   if (quantises_head(q, method, modules) && !layers.tied)
     w.tables = with_wide_share(w.linear, 0.5, wide);
+  if (q.has("head_bits") && !layers.tied)  // ExLlama's; the embedding has 16
+    w.tables = with_wide_share(integers_of(q.positive("head_bits", 16)), 0.5, wide);
   if (modules.left_out.name("model.embed_tokens") || modules.left_out.name("lm_head"))
     w.tables.reset();
   if (method != "mxfp4") read_modules(modules, layers, w);

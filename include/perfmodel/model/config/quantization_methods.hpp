@@ -1,6 +1,7 @@
 // Storage formats of the quantisation methods that a checkpoint's files name.
 #pragma once
 
+#include <algorithm>
 #include <perfmodel/model/config/config_fields.hpp>
 #include <perfmodel/model/transformer.hpp>
 
@@ -84,21 +85,27 @@ inline std::optional<double> gguf_bits(const std::string& type) {
   return {};
 }
 
-/// modelopt: by the name of its recipe.
+/// modelopt: by the name of its recipe. Source: TensorRT-LLM, quantization/mode.py.
 template <class Json>
 storage_format modelopt(const config_fields<Json>& q, const char* key) {
   const bool nested = !q.has(key) && q.has("quantization");
   const std::string algorithm = (nested ? q.object("quantization") : q).text_or(key, "");
-  if (algorithm == "FP8" || algorithm == "FP8_PER_CHANNEL_PER_TOKEN") return fp8;
-  if (algorithm == "FP8_PB_WO") return {fp8, 128 * 128, 32};
-  if (algorithm == "NVFP4" || algorithm == "W4A16_NVFP4" || algorithm == "NVFP4_AWQ" ||
-      algorithm == "W4A8_NVFP4_FP8")
-    return {fp4, 16, 8};
+  const auto is = [&algorithm](std::initializer_list<const char*> names) {
+    return std::any_of(names.begin(), names.end(),
+                       [&](const char* name) { return algorithm == name; });
+  };
+  if (is({"FP8", "FP8_PER_CHANNEL_PER_TOKEN"})) return fp8;
+  if (is({"FP8_PB_WO", "FP8_BLOCK_SCALES"})) return {fp8, 128 * 128, 32};
+  if (is({"NVFP4", "W4A16_NVFP4", "NVFP4_AWQ", "NVFP4_ARC", "W4A8_NVFP4_FP8"})) return {fp4, 16, 8};
   if (algorithm == "MXFP8") return {fp8, 32, 8};
-  if (algorithm == "MXFP4" || algorithm == "W4A8_MXFP4_FP8") return {fp4, 32, 8};
-  if (algorithm == "W8A8_SQ_PER_CHANNEL" || algorithm == "W8A16") return without_scales(int8);
-  if (algorithm == "W4A16_AWQ") return {int4, 128, 16};
-  q.refuse(key, "FP8, FP8_PB_WO, NVFP4, W4A16_NVFP4, MXFP8, W4A16_AWQ, MIXED_PRECISION");
+  if (is({"MXFP4", "W4A16_MXFP4", "W4A8_MXFP4_FP8", "W4A8_MXFP4_MXFP8"})) return {fp4, 32, 8};
+  if (algorithm.starts_with("W8A8_SQ") || is({"W8A16", "INT8"})) return without_scales(int8);
+  if (algorithm == "W4A16") return without_scales(int4);
+  if (is({"W4A16_AWQ", "W4A8_AWQ", "W4A16_GPTQ"}))  // GPTQ's have zero points
+    return {int4, q.whole_or("group_size", 128, 1, 65536), 16, is({"W4A16_GPTQ"}) ? 4.0 : 0.0};
+  q.refuse(key,
+           "FP8, FP8_PB_WO, NVFP4, W4A8_NVFP4_FP8, MXFP4, MXFP8, W4A16_AWQ, W4A8_AWQ, "
+           "W8A8_SQ_PER_CHANNEL, MIXED_PRECISION");
 }
 
 /// compressed-tensors: what one group of settings stores.
@@ -192,9 +199,11 @@ template <class Json>
 storage_format torchao(const config_fields<Json>& q) {
   const Json modules = torchao_modules(q.all());
   if (!modules.empty() && !modules.contains("_default")) return bf16;
-  const Json recipe = !modules.empty()      ? modules.at("_default")
-                      : q.has("quant_type") ? q.at("quant_type")
-                                            : Json();
+  Json recipe = !modules.empty()      ? modules.at("_default")
+                : q.has("quant_type") ? q.at("quant_type")
+                                      : Json();
+  if (q.has("quant_type_kwargs") && recipe.is_string())  // of older files
+    recipe = Json::object({{"name", recipe}, {"data", q.at("quant_type_kwargs")}});
   if (const auto named = torchao_named(recipe)) return *named;
   q.refuse("quant_type", "a recipe of int4, int8, float8, mxfp4 or nvfp4");
 }
@@ -305,6 +314,7 @@ storage_format storage_by_method(const config_fields<Json>& q, const std::string
     if (const auto named = format_called(q.text_or("qformat_weight", ""))) return *named;
   }
   if (const auto named = by_bits(q)) return *named;
+  if (q.has("quant_algo")) return modelopt(q, "quant_algo");
   q.refuse("quant_method",
            "fp8, mxfp4, mxfp8, gptq, awq, bitsandbytes, compressed-tensors, modelopt, quark, "
            "torchao, auto-round, fbgemm_fp8, exl3, gguf, or a method with bits; or give "

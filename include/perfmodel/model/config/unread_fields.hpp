@@ -75,6 +75,7 @@ template <class Json>
 bool may_matter(const std::string& key, const Json& value, double layers, bool has_experts) {
   if (value.is_null() || value == false || value == 0) return false;
   if ((value.is_array() || value.is_object()) && value.empty()) return false;
+  if (value.is_object() && name_holds(key, {"2wav"})) return true;  // not the token of its name
   if (names_roles(key) || is_harmless(key)) return false;
   // A tower that another file describes (LLaVA's mm_vision_tower).
   if (value.is_string() && name_holds(key, {"vision_tower", "audio_tower", "_model_id"}))
