@@ -394,9 +394,9 @@ TEST_CASE("a calibrated service: more bandwidth, links and memory never make it 
       return has_short_output(s) || limited_by_prefill(better, b, c) || meets_longer_steps(s, c);
     });
     // Of one token, the whole request is the time to it.
-    e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where,
-              [&] { return s.l.output_tokens == 1.0 && meets_longer_steps(s, c); });
-    through.rises(a.throughput.value(), b.throughput.value(), where);
+    const auto one_token = [&] { return s.l.output_tokens == 1.0 && meets_longer_steps(s, c); };
+    e2e.rises(0.995 * b.e2e.value(), a.e2e.value(), where, one_token);
+    through.rises(a.throughput.value(), b.throughput.value(), where, one_token);
   }
 }
 
