@@ -326,21 +326,21 @@ TEST_CASE("service by hand: arrivals, mixed with decoding or not") {
     // variation of 2^2 + 0.5^2, and 20 ms a step with any. A deviation of that step adds arrivals.
     double length = step, seen = step, of_time = 1 - 10 / gap, decoding = 0;
     if (mixed) {
-      double random = 10 * std::exp(-starts), prefills = 0, all = 10 * random, some = 0;
+      double random = 10 * std::exp(-starts), prefills = 0, all = 10 * random, squares = 0;
       double chance = std::exp(-starts);
       for (int n = 1; n < 60; ++n) {
         chance *= starts / n;
         const double of_n = 20 + 20 * n;
         prefills += chance * of_n;
-        some += chance * of_n * of_n;
+        squares += chance * of_n * of_n;
       }
-      random += prefills, all += some;
+      random += prefills, all += squares;
       const double varied = (4.25 - 1) * starts * 20 * 20;
       const double alone = all - random * random + varied;
       double variance = alone;
       for (int i = 0; i < 200; ++i) variance = alone + 0.2 * 0.2 * variance;
       length = prefills / (1 - std::exp(-starts));
-      seen = (some + varied + 0.2 * 0.2 * variance) / prefills;
+      seen = (squares + varied + 0.2 * 0.2 * variance) / prefills;
       of_time = prefills / random;
       decoding = (1 - std::exp(-10e-3 * 10 * random)) * (1 - of_time);
     } else {
@@ -478,9 +478,9 @@ class uniform_numbers {
 }  // namespace
 
 TEST_CASE("service by hand: the step in progress after a CPU time, as simulated") {
-  pm::latency_distribution steps;  // of 10 ms, or of 40 and an exponential of 20
-  steps.add({0.7, ms(10)});
-  steps.add({0.3, ms(40), {}, ms(20)});
+  pm::latency_distribution lengths;  // of 10 ms, or of 40 and an exponential of 20
+  lengths.add({0.7, ms(10)});
+  lengths.add({0.3, ms(40), {}, ms(20)});
   for (const double cpu : {1.0, 10.0, 35.0, 200.0}) {
     uniform_numbers u;
     double rest = 0, length = 0;
@@ -492,7 +492,7 @@ TEST_CASE("service by hand: the step in progress after a CPU time, as simulated"
       rest += end - until;
       length += step;
     }
-    const pm::detail::step_after_cpu_time<double> x(steps, ms(cpu));
+    const pm::detail::step_after_cpu_time<double> x(lengths, ms(cpu));
     INFO(cpu << " ms: " << in_ms(x.rest) << " for " << rest / n << ", " << in_ms(x.length)
              << " for " << length / n);
     CHECK(near(in_ms(x.rest), rest / n, 0.01));
