@@ -115,7 +115,7 @@ TEST_CASE("service by hand: a run with prefills in clusters or waiting for their
     CHECK(near(in_ms(x.wait), delay + in_service / 2, 1e-9));
     CHECK(near(x.batch, 20 * 100 * mean_itl / in_service, 1e-9));
     const double longest = in_service + 0.1 * 1.86748 * 100 * mean_itl;  // normal: tabled
-    CHECK(near(x.throughput.value(), 100 / (1e-3 * (4 * in_service + longest)), 1e-4));
+    CHECK(near(x.throughput.value(), 100 / (1e-3 * (3 + 4 * in_service + longest)), 1e-4));
 
     check_part(x.ttft, 0, 0.2, 7 + 3 + 100, 400, 0);
     const double meets = 1 - std::exp(-ending);

@@ -173,6 +173,12 @@ TEST_CASE("speculation: the last round of an output emits tokens in vain") {
       CHECK(near(rounds, mean_rounds(n, s), n < 4 ? 0.16 : 0.03));
     }
   }
+  // An output of one token has no round: a whole request is the time to it.
+  const pm::speculation long_drafts{.by = pm::drafter::lookup, .length = 6, .acceptance = {0.97}};
+  for (const double n : {1.0, 16.0}) {
+    const auto one = pm::serving(d, load(n, 1), long_drafts, policy);
+    CHECK(near(one.e2e, one.ttft, 1e-12));
+  }
   // Without them an output of 8 tokens takes (8 - 1) / E rounds: 13 % too few.
   const pm::speculation s{.by = pm::drafter::lookup, .length = 3, .acceptance = {0.7, 0.6, 0.5}};
   CHECK(mean_rounds(7, s) > 1.1 * 7 / (1 + 0.7 + 0.42 + 0.21));

@@ -275,8 +275,8 @@ constexpr duration<T> closed_loop_prefill_queueing(const basic_service_terms<T>&
 }
 
 /// Throughput of a closed loop: B / R in steady state, with B requests in service and R the time in
-/// service. A run of N requests takes (N - B) R / B, then the time of the longest of the last B
-/// requests; its throughput is N / this sum.
+/// service. A run of N requests takes its startup time and (N - B) R / B, then the time of the
+/// longest of the last B requests; its throughput is N / this sum.
 template <Scalar T>
 constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s,
                                                  const basic_closed_loop<T>& loop, const T& batch,
@@ -285,7 +285,7 @@ constexpr request_rate<T> closed_loop_throughput(const basic_service_terms<T>& s
   if (!loop.requests) return batch * request / in_service;
   const duration<T> longest = in_service + longest_output_excess(batch, s.output_cv) * decoding;
   const T before = scalar_max(T(*loop.requests - batch), T(0.0));
-  return *loop.requests * request / (before / batch * in_service + longest);
+  return *loop.requests * request / (s.startup_time + before / batch * in_service + longest);
 }
 
 }  // namespace detail

@@ -107,12 +107,13 @@ constexpr T tokens_in_vain(const basic_speculation<T>& s, const T& emitted) {
   return 0.5 * (square / emitted - 1.0);
 }
 
-/// Rounds that emit the n tokens after the first: (n + tokens in vain) / E, at least one. A bound
-/// counts no tokens in vain.
+/// Rounds that emit the n tokens after the first: (n + tokens in vain) / E, at least one, none for
+/// no token. A bound counts no tokens in vain.
 template <Scalar T>
 constexpr T rounds_of(const basic_speculation<T>& s, const T& n, const T& emitted, bool is_bound) {
   if (is_bound) return n / emitted;
-  return scalar_max(T((n + tokens_in_vain(s, emitted)) / emitted), scalar_min(n, T(1.0)));
+  const T any = scalar_min(n, T(1.0));
+  return scalar_max(T((n + any * tokens_in_vain(s, emitted)) / emitted), any);
 }
 
 /// Deployment of the drafter. Some parts are counted as additional vocabulary of its head: the
