@@ -238,7 +238,7 @@ struct prefill_queue {
     is_shared = shares_steps(s, p);
     const bool mixed = s.scheduler == scheduling::mixed_chunks;
     if (mixed && upper(p.prefills_per_step) > 1.0) {
-      if (upper(p.chunks) > 1.0 && p.pipeline_stages == 1.0) groups.emplace(p, arrivals.rate);
+      if (runs_chunks_in_groups(s, p)) groups.emplace(p, arrivals.rate);
       between = groups ? groups->starts : arrivals_between_steps(s, p, arrivals.rate);
       any = groups ? groups->share : any_of(scalar_max(*between, T(1e-12)));
     }

@@ -77,6 +77,14 @@ constexpr bool shares_steps(const basic_service_terms<T>& s, const basic_prefill
          !(upper(p.chunks) > 1.0) && p.pipeline_stages == 1.0;
 }
 
+/// Whether data-parallel groups run chunks of several prompts at the same time.
+template <Scalar T>
+constexpr bool runs_chunks_in_groups(const basic_service_terms<T>& s,
+                                     const basic_prefill_steps<T>& p) {
+  return s.scheduler == scheduling::mixed_chunks && upper(p.chunks) > 1.0 &&
+         p.pipeline_stages == 1.0 && upper(p.prefills_per_step) > 1.0;
+}
+
 /// Probability that a Poisson count with this mean is not 0: 1 - exp(-mean).
 template <Scalar T>
 constexpr T any_of(const T& mean) {
@@ -173,10 +181,10 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
   const T any = chunked ? T(m * chunk_steps)
                         : scalar_max(T(any_of(T(s.collecting_steps * m)) / s.collecting_steps),
                                      T(m / scalar_max(p.prefills_per_step, T(1.0))));
-  T with_prefill = scalar_min(any, T(1.0));
-  if (chunked && p.pipeline_stages == 1.0 && upper(p.prefills_per_step) > 1.0)
-    with_prefill = any_of_groups(any, p.prefills_per_step);
-  const T stalled = named("share of intervals with prefill", with_prefill);
+  const bool in_groups = runs_chunks_in_groups(s, p);
+  const T stalled =
+      named("share of intervals with prefill",
+            in_groups ? any_of_groups(any, p.prefills_per_step) : scalar_min(any, T(1.0)));
   itl.add({1.0 - stalled, p.decode_time});
   if (!(upper(stalled) > 0.0)) return itl;
   const T some = scalar_max(stalled, T(1e-12));
@@ -184,8 +192,7 @@ constexpr basic_latency_distribution<T> itl_of(const basic_service_terms<T>& s,
     // In a full pipeline the next prompt follows at once and does not fill the stages anew.
     const T share = p.pipeline_stages > 1.0 ? T(1.0 / chunk_steps) : T(m / some);
     duration<T> stall = share * p.decode_stall;
-    if (p.pipeline_stages == 1.0 && upper(p.prefills_per_step) > 1.0) {
-      // Data-parallel groups prefill at the same time.
+    if (in_groups) {
       stall = (p.decode_stall + scalar_max(T(any / some - 1.0), T(0.0)) * p.marginal_prefill_time) /
               chunk_steps;
     }
