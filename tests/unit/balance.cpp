@@ -142,21 +142,34 @@ climbed first_of(double room, const Arriving& arriving) {
 TEST_CASE("balanced_batch: from below, by powers, past all that are below what arrives") {
   const climbed c = first_of(1024.0, [](double b) { return 50.0 + 0.5 * b; });
   CHECK(near(c.root, 100.0));
-  // Eighths of a power of 2: 50.5 arrive at 1, to 2^(45/8) = 49.4; 74.7 there, to 2^(49/8) = 69.8,
-  // and so on until 95.3 arrive at 2^(52/8) = 90.5, which are fewer than the next power: to that.
-  // At 2^(54/8) = 107.6 fewer arrive; then the middle of the last two.
+  // Eighths of a power of 2: 50.5 arrive at 1, so the next is 2^(46/8) = 53.8; 76.9 there, then
+  // 2^(51/8) = 83.0, and so on until 103.8 arrive at 2^(54/8) = 107.6. Then the middle of the last
+  // two, 103.1, of which neither 99.3 that arrive at 98.7 nor 103.8 say whether fewer arrive.
   REQUIRE(c.asked.size() > 7);
-  const double eighths[] = {0, 45, 49, 51, 52, 53, 54, 53.5};
+  const double eighths[] = {0, 46, 51, 53, 54, 53.5, 53.25};
   for (std::size_t i = 0; i < std::size(eighths); ++i)
     CHECK(near(c.asked[i], std::exp2(eighths[i] / 8)));
-  CHECK(c.asked.size() < 18);
+  CHECK(c.asked.size() < 15);
   // The same where less fits, but for what does not; and the largest where all are fewer than
   // arrive.
   const climbed less = first_of(101.5, [](double b) { return 50.0 + 0.5 * b; });
   CHECK(near(less.root, 100.0));
-  CHECK(near(less.asked[6], 101.5));
-  CHECK(near(less.asked[7], std::exp2(53.25 / 8)));  // as 2^(53.5/8) does not fit
+  CHECK(near(less.asked[4], 101.5));
+  // 2^(53.5/8) does not fit, and 2^(53.25/8) = 100.9 are more than the 100.75 that arrive at 101.5.
+  CHECK(near(less.asked[5], std::exp2(53.125 / 8)));
   CHECK(first_of(99.5, [](double b) { return 50.0 + 0.5 * b; }).root == 99.5);
+}
+
+TEST_CASE("balanced_batch: few values where what arrives changes little, and roots of falling") {
+  const climbed flat = first_of(1024.0, [](double b) { return 99.0 + 0.01 * b; });
+  CHECK(near(flat.root, 100.0));
+  CHECK(flat.asked.size() <= 6);
+  // Nothing between b and what arrives is asked, and there is the root of what falls.
+  CHECK(near(first_of(1024.0, [](double b) { return 1e4 / b; }).root, 100.0));
+  const auto dips = [](double b) { return b > 99.9 && b < 101.0 ? 99.0 : 50.0 + 0.5 * b; };
+  const double root = first_of(1024.0, dips).root;
+  CHECK(dips(root * (1 - 1e-9)) > root * (1 - 1e-9));
+  CHECK(dips(root) <= root);
 }
 
 TEST_CASE("balanced_batch: the smallest of several balanced batches, whatever the capacity") {

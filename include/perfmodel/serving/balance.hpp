@@ -18,9 +18,10 @@ namespace perfmodel::inline v0_3::detail {
 ///
 /// With a finite `resolution`: step times are discontinuous, so several fixed points may exist. The
 /// result is the lowest, inf{b : f(b) <= b}, which a service reaches from an empty state. It never
-/// decreases when f increases. The search climbs from 1 by factors of 2^(1/8) and skips all b below
-/// f(b). For a rising f none of the skipped values is a fixed point (Tarski). It then bisects to a
-/// ratio of `resolution` on a grid that does not depend on f or `largest`, and ends as by default.
+/// decreases when f increases. The search climbs from 1 by factors of 2^(1/8), bisects to a ratio
+/// of `resolution` on a grid that does not depend on f or `largest`, and ends as by default. It
+/// evaluates no value between b and f(b): for a rising f, none of them is a fixed point (Tarski).
+/// If f falls there and leaves no root, the search continues between evaluated values.
 /// Source: Brent, "Algorithms for Minimization without Derivatives", 1973, section 4.2; Tarski, "A
 /// lattice-theoretical fixpoint theorem and its applications", 1955.
 /// Test: tests/unit/balance.cpp, tests/unit/balanced_batch.cpp.
@@ -41,6 +42,7 @@ class balance_search {
     done_ = exact || (excess > 0.0 && guess_ >= largest_);
     if (done_) return;
     (excess > 0.0 ? below_ : above_) = guess_;
+    (excess > 0.0 ? least_ : most_) = {guess_, in_flight};
     seen_ = {point{guess_, math::log(in_flight / guess_)}, seen_[0], seen_[1]};
     ++steps_;
     if (resolution_ < infinity && above_ == infinity && guess_ >= 1.0) {
@@ -50,11 +52,16 @@ class balance_search {
     if (above_ < largest_) top_ = scalar_min(top_, above_);
     while (below_ >= 1.0 && top_ > resolution_ * below_) {
       const double middle = math::sqrt(below_ * top_);
-      if (middle < largest_) {
+      if (middle >= largest_) {
+        top_ = middle;
+      } else if (middle < least_.in_flight) {
+        below_ = middle;
+      } else if (middle > most_.in_flight) {
+        top_ = above_ = middle;
+      } else {
         guess_ = middle;
         return;
       }
-      top_ = middle;
     }
     above_ < infinity ? close_in(in_flight) : grow(in_flight);
   }
@@ -65,12 +72,13 @@ class balance_search {
     double ratio = infinity;  ///< ln(f(batch) / batch), the residual
   };
 
-  /// Multiplies the guess by 2^(1/8), repeatedly while it stays below f(b).
+  /// Multiplies the guess by 2^(1/8), once at least, until it exceeds f(b).
   constexpr void climb(double in_flight) {
     constexpr double power = 1.0905077326652577;
     do {
+      below_ = top_;
       top_ *= power;
-    } while (top_ * power <= in_flight && top_ < largest_);
+    } while (top_ <= in_flight && top_ < largest_);
     guess_ = scalar_min(top_, largest_);
   }
   /// Increases the guess while no upper bracket is known.
@@ -83,10 +91,16 @@ class balance_search {
   constexpr void close_in(double in_flight) {
     const double next = steps_ == 1 ? in_flight : interpolated();
     guess_ = next > below_ && next < above_ ? next : 0.5 * (below_ + above_);
-    if (above_ - below_ <= 1e-14 * above_ || steps_ > 300) {
-      guess_ = above_;
-      done_ = true;
+    if (above_ - below_ > 1e-14 * above_ && steps_ <= 300) return;
+    if (skips_ && (least_.batch < below_ || above_ < most_.batch)) {
+      skips_ = false;  // f is not rising: no root between ends that were not evaluated
+      top_ = below_ = least_.batch;
+      above_ = most_.batch;
+      guess_ = 0.5 * (below_ + above_);
+      return;
     }
+    guess_ = above_;
+    done_ = true;
   }
 
   static constexpr double magnitude(double x) { return x < 0.0 ? -x : x; }
@@ -115,10 +129,14 @@ class balance_search {
   double resolution_;
   double guess_;
   std::array<point, 3> seen_{};
+  struct evaluated {
+    double batch = 0.0, in_flight = 0.0;
+  };
+  evaluated least_{}, most_{infinity, infinity};  ///< last ones below and above a root
   double below_ = 0.0, above_ = infinity;
   double top_ = 1.0;  ///< upper end of the bisection; may exceed `largest_`
   int steps_ = 0;
-  bool done_ = false;
+  bool skips_ = true, done_ = false;
 };
 
 /// Fixed points for all lanes (the values of a vector scalar), one search per lane. One call of
