@@ -37,7 +37,7 @@ struct latency_piece {
     double share = 0.0, density = 0.0;
   };
   constexpr slope at(double x) const {
-    if (!(x > from)) return {};
+    if (x < from) return {};
     if (tail > 0.0) {
       const double left = math::exp(-(x - from) / tail);
       return {1.0 - left, left / tail};
@@ -121,8 +121,12 @@ class latency_pieces {
     return newton_root(share, below, above, least_tail);
   }
 
-  /// Newton's method. Its error after a step is at most the step's square over twice `least_tail`.
+  /// Newton's method: with exponential pieces for ln S(x) = ln(S at the quantile), where S is the
+  /// share above x, which is a line for one of them. Its error after a step is at most the step's square over twice the
+  /// smaller of `least_tail` and S / density.
   constexpr double newton_root(double share, double below, double above, double least_tail) const {
+    double weights = 0.0;
+    for (std::size_t i = 0; i < count_; ++i) weights += pieces_[i].weight;
     double x = below;
     for (int step = 0; step < 200; ++step) {
       double sum = 0.0, density = 0.0;
@@ -131,15 +135,17 @@ class latency_pieces {
         sum += pieces_[i].weight * s.share;
         density += pieces_[i].weight * s.density;
       }
-      const double miss = sum - share;
-      (miss < 0.0 ? below : above) = x;
-      double next = density > 0.0 ? x - miss / density : below;
-      const bool newton = next > below && next < above;
-      if (!newton) next = 0.5 * (below + above);
-      const double moved = next > x ? next - x : x - next;
+      (sum < share ? below : above) = x;
+      const double scale = density > 0.0 ? (weights - sum) / density : 0.0;
+      const double rises = least_tail < infinity
+                               ? scale * math::log((weights - sum) / (weights - share))
+                               : (share - sum) / density;
+      double next = x + rises;
+      const double moved = rises < 0.0 ? -rises : rises;
+      if (density > 0.0 && moved <= 1e-8 * scalar_min(scale, least_tail)) return next;
+      if (!(next > below && next < above)) next = 0.5 * (below + above);
       x = next;
-      if (newton && step > 0 && moved <= 1e-8 * least_tail) break;
-      if (moved <= 1e-15 * above || above - below <= 1e-15 * above) break;
+      if (above - below <= 1e-15 * above) break;
     }
     return x;
   }
