@@ -298,7 +298,13 @@ constexpr predicted_service<T> predict_service_flow(const basic_deployment<T>& d
                                                     EstimateStep& estimate_step,
                                                     basic_iteration<T>& decode) {
   const auto memory_of = [&] {
-    return service_memory_of(d, l, T(l.input_tokens + l.output_tokens));
+    const T longest = l.input_tokens + l.output_tokens;
+    if constexpr (requires { estimate_step.memory_budget(); }) {
+      return service_memory_of(d, l, longest, estimate_step.memory_budget(),
+                               estimate_step.group_fits());
+    } else {
+      return service_memory_of(d, l, longest);
+    }
   };
   service_memory<T> memory;
   if constexpr (shares_loads<EstimateStep>) {

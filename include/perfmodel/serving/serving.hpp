@@ -117,6 +117,8 @@ struct prepared_steps {
     return prepared.step_in_memory(i);
   }
   constexpr duration<T> time(const basic_iteration<T>& i) { return prepared.step_time(i); }
+  constexpr const basic_memory_budget<T>& memory_budget() const { return prepared.memory_budget(); }
+  constexpr const feasibility& group_fits() const { return prepared.group_fits(); }
 };
 
 }  // namespace detail

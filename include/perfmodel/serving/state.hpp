@@ -251,8 +251,10 @@ struct service_memory {
 /// a shared prefix once.
 template <Scalar T>
 constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
-                                              const basic_service_load<T>& l, const T& longest) {
-  service_memory<T> m{.budget = budget_of(d), .feasible = group_fits(d)};
+                                              const basic_service_load<T>& l, const T& longest,
+                                              const basic_memory_budget<T>& budget,
+                                              const feasibility& group) {
+  service_memory<T> m{.budget = budget, .feasible = group};
   if (m.feasible) {
     m.feasible = memory_fits(m.budget, cache_on_device(d, T(d.layout.data), longest));
   }
@@ -261,6 +263,11 @@ constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
   if (m.feasible && !capacity.feasible) m.feasible = capacity.feasible;
   m.sequences = capacity.sequences;
   return m;
+}
+template <Scalar T>
+constexpr service_memory<T> service_memory_of(const basic_deployment<T>& d,
+                                              const basic_service_load<T>& l, const T& longest) {
+  return service_memory_of(d, l, longest, budget_of(d), group_fits(d));
 }
 
 /// Maximum number of running requests. It is the least of `capacity` (the sequences that fit), the

@@ -75,6 +75,9 @@ class prepared_deployment {
 
   constexpr const basic_deployment<T>& deployment() const { return deployment_; }
   constexpr const Policy& policy() const { return policy_; }
+  constexpr const basic_memory_budget<T>& memory_budget() const { return budget_; }
+  /// Whether the deployment is possible on its group of devices, whatever it has to store.
+  constexpr const feasibility& group_fits() const { return group_; }
 
   /// step(deployment(), i, policy()).
   /// Errors: an empty iteration.
