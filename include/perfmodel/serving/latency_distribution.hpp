@@ -122,8 +122,8 @@ class latency_pieces {
   }
 
   /// Newton's method: with exponential pieces for ln S(x) = ln(S at the quantile), where S is the
-  /// share above x, which is a line for one of them. Its error after a step is at most the step's square over twice the
-  /// smaller of `least_tail` and S / density.
+  /// share above x, which is a line for one of them. Its error after a step is at most the step's
+  /// square over twice the smaller of `least_tail` and S / density.
   constexpr double newton_root(double share, double below, double above, double least_tail) const {
     double weights = 0.0;
     for (std::size_t i = 0; i < count_; ++i) weights += pieces_[i].weight;
