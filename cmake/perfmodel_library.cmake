@@ -11,7 +11,7 @@ file(GLOB_RECURSE perfmodel_headers CONFIGURE_DEPENDS "${perfmodel_include_dir}/
 file(GLOB_RECURSE perfmodel_tools_headers CONFIGURE_DEPENDS "${perfmodel_tools_include_dir}/perfmodel/*.hpp")
 
 # Those that include Eigen.
-set(perfmodel_eigen_headers "${perfmodel_tools_include_dir}/perfmodel/scalar/lanes.hpp")
+set(perfmodel_eigen_headers "")
 foreach(name least_squares calibration calibrate_machine service_search calibrate_service)
   list(APPEND perfmodel_eigen_headers "${perfmodel_tools_include_dir}/perfmodel/tools/fit/${name}.hpp")
 endforeach()

@@ -9,7 +9,6 @@
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/plan.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <vector>
 
 namespace pm = perfmodel;
@@ -70,8 +69,8 @@ class quantity_sweep {
   [[gnu::noinline]] void operator()() {
     const pm::flop_rate<T> peak = peak_;
     const pm::bandwidth<T> memory = memory_;
-    for (std::size_t i = 0; i < points / width; ++i) {
-      const pm::intensity<T> x = pm::intensity<T>::from_value(scalar_at(i * width));
+    for (std::size_t i = 0; i < points; ++i) {
+      const pm::intensity<T> x = pm::intensity<T>::from_value(T(in_[i]));
       if constexpr (Inputs == inputs::checked) {
         out_[i] = pm::attainable(peak, memory, x);
       } else {
@@ -83,16 +82,8 @@ class quantity_sweep {
   }
 
  private:
-  static constexpr std::size_t width = pm::lanes_of<T>::count;
-  T scalar_at(std::size_t i) const {
-    if constexpr (width > 1) {
-      return T::load(in_.data() + i);
-    } else {
-      return T(in_[i]);
-    }
-  }
   std::vector<double> in_ = intensities();
-  std::vector<pm::flop_rate<T>> out_ = std::vector<pm::flop_rate<T>>(points / width);
+  std::vector<pm::flop_rate<T>> out_ = std::vector<pm::flop_rate<T>>(points);
   pm::flop_rate<T> peak_ = pm::lift<T>(at_run_time(989.4) * pm::TFLOP_per_s);
   pm::bandwidth<T> memory_ = pm::lift<T>(at_run_time(3.35) * pm::TB_per_s);
 };
@@ -112,13 +103,11 @@ void attainable(benchmark::State& state) {
 }
 BENCHMARK(attainable<raw>);
 BENCHMARK(attainable<quantities<double>>);
-BENCHMARK(attainable<quantities<pm::lanes<8>>>);
 BENCHMARK(attainable<quantities<pm::interval>>);
 BENCHMARK(attainable<quantities<pm::dual<1>>>);
 BENCHMARK(attainable<quantities<pm::dual<5>>>);
 BENCHMARK(attainable<raw_bare>);
 BENCHMARK(attainable<quantities_bare<double>>);
-BENCHMARK(attainable<quantities_bare<pm::lanes<8>>>);
 
 // How many times as fast one sweep is as another: both in turn, the least time of each.
 template <class Sweep>
@@ -142,33 +131,23 @@ void speed_over(benchmark::State& state) {
 }
 BENCHMARK(speed_over<quantities<double>, raw>);
 BENCHMARK(speed_over<quantities_bare<double>, raw_bare>);
-BENCHMARK(speed_over<quantities<pm::lanes<8>>, quantities<double>>);
-BENCHMARK(speed_over<quantities_bare<pm::lanes<8>>, quantities_bare<double>>);
 BENCHMARK(speed_over<quantities<pm::interval>, quantities<double>>);
 BENCHMARK(speed_over<quantities<pm::dual<1>>, quantities<double>>);
 BENCHMARK(speed_over<quantities<pm::dual<5>>, quantities<double>>);
 
 // The iron law's arithmetic, three divisions and two maxima a point, as the memory levels of a
 // kernel need it: bytes in, time out.
-template <class T>
-void stream_time_over(benchmark::State& state) {
+void stream_time(benchmark::State& state) {
   const auto in = intensities();
-  constexpr std::size_t width = pm::lanes_of<T>::count;
-  const auto device = pm::lift<T>(pm::catalog::h100_sxm);
-  std::vector<pm::duration<T>> out(points / width);
+  const pm::accelerator& device = pm::catalog::h100_sxm;
+  std::vector<pm::duration<>> out(points);
   for (auto _ : state) {
-    for (std::size_t i = 0; i < points / width; ++i) {
-      T x;
-      if constexpr (width > 1) {
-        x = T::load(in.data() + i * width);
-      } else {
-        x = T(in[i]);
-      }
-      const pm::bytes<T> moved = x * 1e6 * pm::lift<T>(pm::byte);
-      const pm::flops<T> work = x * 1e8 * pm::lift<T>(pm::flop);
-      const pm::duration<T> compute = work / device.matrix.peak.bf16;
-      const pm::duration<T> dram = moved / device.dram.bandwidth;
-      const pm::duration<T> l2 = moved / device.l2.bandwidth;
+    for (std::size_t i = 0; i < points; ++i) {
+      const pm::bytes<> moved = in[i] * 1e6 * pm::byte;
+      const pm::flops<> work = in[i] * 1e8 * pm::flop;
+      const pm::duration<> compute = work / device.matrix.peak.bf16;
+      const pm::duration<> dram = moved / device.dram.bandwidth;
+      const pm::duration<> l2 = moved / device.l2.bandwidth;
       out[i] = max(max(compute, dram), l2);
     }
     benchmark::DoNotOptimize(out.data());
@@ -176,8 +155,7 @@ void stream_time_over(benchmark::State& state) {
   }
   count_points(state);
 }
-BENCHMARK(stream_time_over<double>);
-BENCHMARK(stream_time_over<pm::lanes<8>>);
+BENCHMARK(stream_time);
 
 void gemm_estimate(benchmark::State& state) {
   double m = 1;

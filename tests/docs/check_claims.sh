@@ -38,7 +38,6 @@ done
 # <pattern>|<why it is false>
 claims='nothing runs faster|a service may: say whose time the bound is of
 what nothing is (faster|quicker) than|a service may be: say whose time the bound is of
-vector speed|lanes are slower than double in most laws
 serving estimate,? [0-9]|a time of a service names its mode (bound, calibrated) and its loop
 no parameter (of a law )?was fitted to|latencies, a form and tolerances came from the recording
 samples (of [0-9]+ points )?(were taken )?at a lowered clock|the filter sees a sample in its own point alone

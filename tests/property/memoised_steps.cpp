@@ -2,7 +2,6 @@
 #include <catch2/catch_test_macros.hpp>
 #include <cmath>
 #include <perfmodel/model/catalog/all.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/serving.hpp>
 #include <vector>
 
@@ -174,27 +173,6 @@ TEST_CASE("collective_memo: a collective's cost pieces give its time, for no byt
     }
   }
   CHECK(differ == 0);
-}
-
-TEST_CASE("serving: calibrated results in lanes equal those one by one") {
-  using four = pm::lanes<4>;
-  const pm::deployment d{.device = cat::h100_sxm,
-                         .model = cat::llama_3_70b,
-                         .layout = {.tensor = 8},
-                         .serving_engine = pm::engine::vllm};
-  const pm::calibrated c = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
-  // None is cut into chunks, which is asked once for all lanes.
-  const double prompts[] = {300.0, 1024.0, 2048.0, 4000.0};
-  pm::service_load l{.output_tokens = 256.0, .arrivals = pm::closed_loop{64.0}};
-  auto in_lanes = pm::lift<four>(l);
-  in_lanes.input_tokens = four::load(prompts);
-  const auto together = pm::serving(pm::lift<four>(d), in_lanes, pm::lift<four>(c));
-  for (std::size_t i = 0; i < 4; ++i) {
-    l.input_tokens = prompts[i];
-    const pm::serving_estimate one = pm::serving(d, l, c);
-    CHECK(near(pm::lanes_of<four>::lane(together.itl.value(), i), one.itl.value()));
-    CHECK(near(pm::lanes_of<four>::lane(together.ttft.value(), i), one.ttft.value()));
-  }
 }
 
 TEST_CASE("collective_memo: more collectives than it holds have the same times") {

@@ -1,4 +1,4 @@
-// Every law of one machine over double, dual, interval and lanes.
+// Every law of one machine over double, dual and interval.
 #include <perfmodel/laws/energy.hpp>
 #include <perfmodel/laws/fusion.hpp>
 #include <perfmodel/laws/iron_law.hpp>

@@ -14,16 +14,14 @@ function(clean_tree)
       kernels/catalog/profiles.hpp perfmodel.hpp)
     file(WRITE "${include_dir}/perfmodel/${header}" "#pragma once\n")
   endforeach()
-  foreach(header scalar/lanes.hpp tools/fit/least_squares.hpp)
-    file(WRITE "${tools_dir}/perfmodel/${header}" "#pragma once\n")
-  endforeach()
+  file(WRITE "${tools_dir}/perfmodel/tools/fit/least_squares.hpp" "#pragma once\n")
   # Arrows that are right.
   file(APPEND "${include_dir}/perfmodel/hardware/catalog/chips.hpp"
     "#include <perfmodel/hardware/accelerator.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/laws/roofline.hpp"
     "#include \"../operators/demand.hpp\"\n#include <cstddef>\n#include <boost/units/quantity.hpp>\n")
   file(APPEND "${tools_dir}/perfmodel/tools/fit/least_squares.hpp"
-    "#include <Eigen/Dense>\n#include <perfmodel/scalar/lanes.hpp>\n#include <perfmodel/step/step.hpp>\n")
+    "#include <Eigen/Dense>\n#include <perfmodel/step/step.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/kernels/catalog/profiles.hpp"
     "#include <perfmodel/hardware/catalog/chips.hpp>\n")
   file(APPEND "${include_dir}/perfmodel/perfmodel.hpp"
@@ -70,8 +68,8 @@ must_notice(laws/roofline.hpp "#include <iostream>"
 must_notice(units/quantity.hpp "#include <boost/units/systems/si.hpp>"
   "units/quantity.hpp includes boost/units/systems/si.hpp, which no public header may")
 must_notice(step/step.hpp "#include <Eigen/Core>" "step/step.hpp includes Eigen/Core, which only")
-must_notice(step/step.hpp "#include <perfmodel/scalar/lanes.hpp>"
-  "step/step.hpp includes perfmodel/scalar/lanes.hpp, which only")
+must_notice(step/step.hpp "#include <perfmodel/tools/fit/least_squares.hpp>"
+  "step/step.hpp includes perfmodel/tools/fit/least_squares.hpp, which stands above it")
 must_notice(step/step.hpp "#include <perfmodel/no_such.hpp>" "which does not exist")
 must_notice(step/step.hpp "#include <perfmodel/kernels/catalog/profiles.hpp>"
   "step/step.hpp includes perfmodel/kernels/catalog/profiles.hpp, which nothing outside its own folder may")

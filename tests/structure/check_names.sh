@@ -8,7 +8,7 @@ root=$(cd "$1" && pwd)
 compiler=$2
 
 # Without those that need Eigen.
-mapfile -t files < <(find "$root"/{include,tools/library} -name '*.hpp' ! -path '*/tools/fit/*' ! -name lanes.hpp | sort)
+mapfile -t files < <(find "$root"/{include,tools/library} -name '*.hpp' ! -path '*/tools/fit/*' | sort)
 # Names of types in namespace perfmodel itself: not in detail, catalog and others, and no templates.
 names=$(awk '
   FNR == 1 { inner = ""; before = "" }

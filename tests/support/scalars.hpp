@@ -1,4 +1,4 @@
-// One law over four scalars: double, dual, interval and lanes have to agree.
+// One law over three scalars: double, dual and interval have to agree.
 #pragma once
 
 #include <array>
@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 
 namespace perfmodel_test {
 
@@ -21,8 +20,7 @@ inline bool close(double a, double b, double relative, double absolute = 0.0) {
 ///   dual      has the value of double, and each partial is the central difference;
 ///   interval  over the point, and over the box of +-0.5 % around it, holds what double gives at
 ///   the
-///             point and at 64 points of the box;
-///   lanes     give in lane i what double gives for the inputs of lane i.
+///             point and at 64 points of the box.
 /// The box must lie inside the law's range and hold no kink (min, max, ceil). An input of 0 stays
 /// 0.
 ///
@@ -91,25 +89,6 @@ void check_scalars(F&& f, Inputs... inputs) {
       const double value = f(inside);
       INFO("sample " << sample << " gives " << value);
       CHECK(holds(over_box, value));
-    }
-  }
-
-  {
-    using lanes = perfmodel::lanes<4>;
-    constexpr std::array<double, 4> factor{1.0, 1.004, 0.996, 1.002};
-    std::array<lanes, n> side_by_side{};
-    for (std::size_t i = 0; i < n; ++i) {
-      std::array<double, 4> of_input{};
-      for (std::size_t lane = 0; lane < 4; ++lane) of_input[lane] = x[i] * factor[(lane + i) % 4];
-      side_by_side[i] = lanes::load(of_input.data());
-    }
-    const lanes r = f(side_by_side);
-    for (std::size_t lane = 0; lane < 4; ++lane) {
-      doubles of_lane{};
-      for (std::size_t i = 0; i < n; ++i) of_lane[i] = x[i] * factor[(lane + i) % 4];
-      const double value = f(of_lane);
-      INFO("lane " << lane << ": " << r[lane] << ", double " << value);
-      CHECK(close(r[lane], value, 1e-14));
     }
   }
 }

@@ -16,10 +16,10 @@
 namespace perfmodel_sweep {
 
 /// Scalar type over which the library is called.
-enum class scalar { number, dual, interval, lanes };
+enum class scalar { number, dual, interval };
 
-/// One number of a question. Over an interval a number that `varies` is known to 5 %, over lanes
-/// each lane has another one, and over dual numbers the seed is one that varies.
+/// One number of a question. Over an interval a number that `varies` is known to 5 %, and over dual
+/// numbers the seed is one that varies.
 struct number {
   std::string name;
   double value = 0;
@@ -36,7 +36,7 @@ struct question {
 
   /// One line that a reader understands and that tells two questions apart.
   std::string text() const {
-    static constexpr std::array<const char*, 4> names = {"", "dual", "interval", "lanes"};
+    static constexpr std::array<const char*, 3> names = {"", "dual", "interval"};
     std::string out = names[static_cast<std::size_t>(over)];
     if (over == scalar::dual) out += " by " + seed;
     const auto add = [&out](const std::string& more) {
@@ -728,12 +728,12 @@ inline constexpr std::array<kind, 50> kinds = {{
     {"context parallel", 96, ask_context_parallel},
 }};
 
-/// Every question, in the order of `kinds`. Of eight of a kind five are asked over double, and one
-/// each over dual, interval and lanes.
+/// Every question, in the order of `kinds`. Of eight of a kind six are asked over double, and one
+/// each over dual and interval.
 inline std::vector<question> all_questions() {
   static constexpr std::array<scalar, 8> over = {scalar::number, scalar::number, scalar::dual,
                                                  scalar::number, scalar::number, scalar::interval,
-                                                 scalar::number, scalar::lanes};
+                                                 scalar::number, scalar::number};
   static constexpr std::array<const char*, 3> of_machine = {"dram.bandwidth", "matrix.peak",
                                                             "fabric.bandwidth"};
   std::vector<question> out;

@@ -17,7 +17,6 @@
 #include <perfmodel/perfmodel.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -33,10 +32,9 @@ namespace pm = perfmodel;
 
 using dual = pm::dual<1>;
 using interval = pm::interval;
-using lanes = pm::lanes<8>;
 
 /// What the library said. `values` has one number for each result, two over dual (value and
-/// derivative by the logarithm of the seed) and interval (low and high), eight over lanes.
+/// derivative by the logarithm of the seed) and interval (low and high).
 /// `verdict` has 1 for each feasible result and 0, what is needed and what there is for another.
 /// `error` is 0, or the code of the refusal.
 struct reply {
@@ -56,10 +54,6 @@ struct reply {
 
 // --- inputs --------------------------------------------------------------------------------------
 
-/// What a number that varies is in one lane. A share stays one.
-inline double in_lane(double x, int lane) {
-  return x >= 1.0 ? x * (1.0 + lane / 8.0) : x * (1.0 - lane / 16.0);
-}
 /// Known to 5 %: a count stays at or above 1, and a share at or below 1.
 inline interval known_to_5_percent(double x) {
   const double lo = 0.95 * x, hi = 1.05 * x;
@@ -71,7 +65,7 @@ inline interval known_to_5_percent(double x) {
 template <class T>
 class inputs {
  public:
-  explicit inputs(const question& q, int lane = 0) : q_(q), lane_(lane) {}
+  explicit inputs(const question& q) : q_(q) {}
 
   /// A number, over the scalar if it varies.
   T operator()(std::string_view name) const {
@@ -96,12 +90,8 @@ class inputs {
       return name == q_.seed ? dual::log_variable(x, 0) : dual(x);
     } else if constexpr (std::is_same_v<T, interval>) {
       return known_to_5_percent(x);
-    } else if constexpr (std::is_same_v<T, lanes>) {
-      std::array<double, 8> each{};
-      for (int i = 0; i < 8; ++i) each[static_cast<std::size_t>(i)] = in_lane(x, i);
-      return lanes::load(each.data());
     } else {
-      return in_lane(x, lane_);
+      return x;
     }
   }
 
@@ -113,7 +103,6 @@ class inputs {
     throw std::logic_error("no such number: " + std::string(name));
   }
   const question& q_;
-  int lane_;
 };
 
 inline pm::number_format format_called(std::string_view name) {
@@ -261,9 +250,6 @@ class answers {
     r.values.push_back(x.lo());
     r.values.push_back(x.hi());
   }
-  void add(const lanes& x) {
-    for (std::size_t i = 0; i < 8; ++i) r.values.push_back(x[i]);
-  }
   template <pm::Quantity Q>
   void add(const Q& q) {
     add(q.value());
@@ -274,10 +260,6 @@ class answers {
   }
   void add(pm::limiter l) { add(place_of(pm::name_of(l))); }
   void add(pm::collective_algorithm a) { add(place_of(pm::name_of(a))); }
-  template <class X>
-  void add(const std::array<X, 8>& each) {
-    for (const X& x : each) add(x);
-  }
   void add(const pm::feasibility& f) {
     r.verdict.push_back(f.feasible ? 1.0 : 0.0);
     if (f.feasible) return;
@@ -953,14 +935,14 @@ inline constexpr std::array<answerer<T>, kinds.size()> answerers = {{
     {"context parallel", answer_context_parallel<T>},
 }};
 
-/// The answer over one scalar; over double also in one lane of a question that is asked over lanes.
+/// The answer over one scalar.
 template <class T>
-reply answer_over(const question& q, int lane = 0) {
+reply answer_over(const question& q) {
   for (const answerer<T>& a : answerers<T>) {
     if (q.kind != a.kind) continue;
     answers out;
     try {
-      a.answer(inputs<T>(q, lane), out);
+      a.answer(inputs<T>(q), out);
     } catch (const pm::error& e) {
       out.r = {};
       out.r.error = static_cast<int>(e.code());
@@ -975,7 +957,6 @@ inline reply answer(const question& q) {
   switch (q.over) {
     case scalar::dual: return answer_over<dual>(q);
     case scalar::interval: return answer_over<interval>(q);
-    case scalar::lanes: return answer_over<lanes>(q);
     case scalar::number: break;
   }
   return answer_over<double>(q);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/serving/balance.hpp>
 #include <vector>
 
@@ -202,7 +201,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("balanced_batch: its slope by a number is the root's, and lanes have their own roots") {
+TEST_CASE("balanced_batch: its slope by a number is the root's, and a range has two roots") {
   using dual = pm::dual<1>;
   // b = p + b / 2: 2 p.
   const auto line = [](const dual& p) {

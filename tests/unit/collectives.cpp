@@ -9,7 +9,6 @@
 #include <perfmodel/hardware/catalog/nvidia_hopper.hpp>
 #include <perfmodel/parallel/collectives.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 
 namespace unit_collectives {
 
@@ -227,25 +226,24 @@ TEST_CASE("implementation and launch reach the cost policy") {
   CHECK(pm::collective_time(nvlink(450, true), c).algorithm == pm::collective_algorithm::two_shot);
 }
 
-TEST_CASE("each lane chooses its own algorithm") {
-  using lanes = pm::lanes<2>;
-  pm::basic_interconnect<lanes> l;
+TEST_CASE("the message size chooses the algorithm") {
+  pm::interconnect l;
   l.kind = pm::link_kind::nvlink;
-  l.bandwidth = pm::bandwidth<lanes>::from_value(lanes(225e9));
+  l.bandwidth = pm::bandwidth<>::from_value(225e9);
   l.ranks = 8;
-  const double sizes[] = {2250, 225e3};
-  pm::basic_collective<lanes> c;
-  c.ranks = 8;
-  c.message = pm::message_bytes<lanes>(pm::bytes<lanes>::from_value(lanes::load(sizes)));
-  pm::basic_alpha_beta<lanes> cost;
-  cost.alpha = pm::duration<lanes>::from_value(lanes(1e-6));
-  const auto e = pm::collective_time(l, c, cost);
-  CHECK(e.algorithm[0] == pm::collective_algorithm::one_shot);
-  CHECK(e.algorithm[1] == pm::collective_algorithm::two_shot);
-  CHECK_THAT(e.wire.quantity().value()[0], WithinRel(7.0 * 2250, 1e-12));
-  CHECK_THAT(e.wire.quantity().value()[1], WithinRel(1.75 * 225e3, 1e-12));
-  CHECK_THAT(e.time.value()[0], WithinRel(1.07e-6, 1e-9));
-  CHECK_THAT(e.time.value()[1], WithinRel(3.75e-6, 1e-9));
+  pm::alpha_beta cost;
+  cost.alpha = pm::duration<>::from_value(1e-6);
+  const auto of = [&](double size) {
+    return pm::collective_time(l, {.ranks = 8, .message = pm::message_bytes<>(size * pm::byte)},
+                               cost);
+  };
+  const auto small = of(2250), large = of(225e3);
+  CHECK(small.algorithm == pm::collective_algorithm::one_shot);
+  CHECK(large.algorithm == pm::collective_algorithm::two_shot);
+  CHECK_THAT(small.wire.quantity().value(), WithinRel(7.0 * 2250, 1e-12));
+  CHECK_THAT(large.wire.quantity().value(), WithinRel(1.75 * 225e3, 1e-12));
+  CHECK_THAT(small.time.value(), WithinRel(1.07e-6, 1e-9));
+  CHECK_THAT(large.time.value(), WithinRel(3.75e-6, 1e-9));
 }
 
 TEST_CASE("a range over the switch of algorithms covers both") {

@@ -9,7 +9,6 @@
 #include <perfmodel/core/label.hpp>
 #include <perfmodel/hardware/number_format.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/units/constants.hpp>
 #include <string>
 #include <support/refusal.hpp>
@@ -82,9 +81,6 @@ TEST_CASE("a scalar of several values is checked at its worst one") {
         "PM-E010: x is -1; allowed: more than 0");
   CHECK(refusal([] { detail::fraction("x", pm::interval(0.5, 1.5)); }) ==
         "PM-E010: x is 1.5; allowed: 0 to 1");
-  const double values[] = {1, 2, 3, 0};
-  CHECK(refusal([&] { detail::positive("x", pm::lanes<4>::load(values)); }) ==
-        "PM-E010: x is 0; allowed: more than 0");
 }
 
 TEST_CASE("number formats know their size, and the wider of two multiplies") {
@@ -149,9 +145,6 @@ TEST_CASE("a part divides a whole where no remainder is left", "[errors]") {
   CHECK(check(pm::interval(7, 8), pm::interval(64)) == "nothing refused");  // not judged
   CHECK(check(pm::interval(7), pm::interval(64, 70)) == "nothing refused");
   CHECK(check(pm::interval(7), pm::interval(64)) != "nothing refused");
-  const double parts[] = {1, 2, 4, 7};
-  CHECK(check(pm::lanes<4>::load(parts), pm::lanes<4>(64.0)) ==
-        "PM-E030: heads is 7 and width is 64; heads must divide width");
 }
 
 TEST_CASE("a table has an entry for each value and none beyond", "[errors]") {
@@ -184,13 +177,6 @@ TEST_CASE("the first of two equal terms is the limit, and nothing limits what ta
   terms.add(pm::limiter::compute, "compute", 3_ms);
   CHECK(terms.limiting(3) == pm::limiter::memory);
   CHECK(terms.limiting() == pm::limiter::compute);
-  pm::basic_terms<pm::lanes<2>> both;
-  const double a[] = {1, 2}, b[] = {2, 1};
-  both.add(pm::limiter::memory, "memory",
-           pm::duration<pm::lanes<2>>::from_value(pm::lanes<2>::load(a)));
-  both.add(pm::limiter::link, "link",
-           pm::duration<pm::lanes<2>>::from_value(pm::lanes<2>::load(b)));
-  CHECK(both.limiting() == std::array{pm::limiter::link, pm::limiter::memory});
 }
 
 }  // namespace unit_errors

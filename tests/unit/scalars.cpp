@@ -81,16 +81,11 @@ TEST_CASE("a soft maximum is the sum at 1, the hypotenuse at 2 and the maximum a
   CHECK(pm::detail::p_norm(none, none, 2.0) == none);
 }
 
-TEST_CASE("the value of the least cost is of the first of equals, by lane and over a range") {
+TEST_CASE("the value of the least cost is of the first of equals, and over a range") {
   using pm::interval;
   const std::array<double, 4> cost{3, 1, 1, 0}, value{10, 20, 30, 40};
   CHECK(pm::detail::value_of_least(cost, value, 3) == 20.0);
   CHECK(pm::detail::value_of_least(cost, value, 4) == 40.0);
-  using two = pm::lanes<2>;
-  const double first[] = {1, 2}, second[] = {2, 1};
-  const std::array<two, 2> costs{two::load(first), two::load(second)}, values{two(7.0), two(8.0)};
-  CHECK(pm::detail::value_of_least(costs, values, 2)[0] == 7.0);
-  CHECK(pm::detail::value_of_least(costs, values, 2)[1] == 8.0);
   // The third costs at least what the first costs at most; the last costs more than that.
   const std::array<interval, 4> range{interval(1, 2), interval(1.5, 3), interval(2, 5),
                                       interval(2.5, 9)};
@@ -102,7 +97,7 @@ TEST_CASE("the value of the least cost is of the first of equals, by lane and ov
   CHECK(pm::detail::value_of_least(beyond, {interval(7), interval(8)}, 1) == interval(7));
 }
 
-TEST_CASE("a root is solved for by lane, by end of a range, and with its derivative") {
+TEST_CASE("a root is solved for by end of a range, and with its derivative") {
   const auto square_root = [](const auto& c) {
     using T = std::remove_cvref_t<decltype(c)>;
     return pm::detail::solved<T>(
@@ -111,25 +106,19 @@ TEST_CASE("a root is solved for by lane, by end of a range, and with its derivat
   };
   CHECK(square_root(9.0) == 3.0);
   CHECK(square_root(pm::interval(4, 9)) == pm::interval(2, 3));
-  CHECK(square_root(pm::lanes<2>(16.0))[1] == 4.0);
   const auto x = square_root(pm::dual<1>::variable(9.0, 0));
   CHECK(x.value() == 3.0);
   CHECK(near(x.partial(0), 1.0 / 6.0));
 }
 
-TEST_CASE("at run time elementary functions are those of <cmath>, in every lane too") {
+TEST_CASE("at run time elementary functions are those of <cmath>") {
   random_numbers r(2);
   for (int i = 0; i < 1000; ++i) {
     const double x = r.log_uniform(1e-3, 1e3), y = r.uniform(-2, 2);
-    const pm::lanes<2> xs(x), ys(y);
     CHECK(pm::math::log(x) == std::log(x));
     CHECK(pm::math::exp(y) == std::exp(y));
     CHECK(pm::math::sqrt(x) == std::sqrt(x));
     CHECK(pm::math::pow(x, y) == std::pow(x, y));
-    CHECK(log(xs)[1] == std::log(x));
-    CHECK(exp(ys)[1] == std::exp(y));
-    CHECK(sqrt(xs)[1] == std::sqrt(x));
-    CHECK(pow(xs, ys)[1] == std::pow(x, y));
   }
   constexpr double at_compile_time = pm::math::pow(1.7, 2.3);
   CHECK(near(at_compile_time, std::pow(1.7, 2.3), 1e-14));
@@ -244,41 +233,6 @@ TEST_CASE("an interval holds what its members give, for every sign") {
   CHECK_FALSE(pm::interval(1, 3).contains(3.001));
   CHECK(pm::interval::around(10, 0.2) == pm::interval(8, 12));
   CHECK((lower(pm::interval(1, 3)) == 1.0 && upper(pm::interval(1, 3)) == 3.0));
-}
-
-TEST_CASE("a lane is the scalar to the last bit") {
-  random_numbers r(3);
-  for (int i = 0; i < 500; ++i) {
-    std::array<double, 4> a{}, b{}, out{};
-    for (std::size_t k = 0; k < 4; ++k) {
-      a[k] = r.log_uniform(1e-3, 1e3);
-      b[k] = r.log_uniform(1e-2, 1e1);
-    }
-    const auto x = pm::lanes<4>::load(a.data()), y = pm::lanes<4>::load(b.data());
-    const auto check = [&](const pm::lanes<4>& z, auto f) {
-      z.store(out.data());
-      for (std::size_t k = 0; k < 4; ++k) {
-        CHECK(out[k] == f(a[k], b[k]));
-        CHECK(z[k] == out[k]);
-      }
-    };
-    check(x + y, [](double p, double q) { return p + q; });
-    check(x - y, [](double p, double q) { return p - q; });
-    check(x * y, [](double p, double q) { return p * q; });
-    check(x / y, [](double p, double q) { return p / q; });
-    check(-x, [](double p, double) { return -p; });
-    check(pow(x, y), [](double p, double q) { return pm::math::pow(p, q); });
-    check(log(x), [](double p, double) { return pm::math::log(p); });
-    check(exp(y), [](double, double q) { return pm::math::exp(q); });
-    check(sqrt(x), [](double p, double) { return pm::math::sqrt(p); });
-    check(ceil(x), [](double p, double) { return pm::math::ceil(p); });
-    check(floor(x), [](double p, double) { return pm::math::floor(p); });
-    check(scalar_min(x, y), [](double p, double q) { return pm::scalar_min(p, q); });
-    CHECK(lower(x) == std::fmin(std::fmin(a[0], a[1]), std::fmin(a[2], a[3])));
-    CHECK(upper(x) == std::fmax(std::fmax(a[0], a[1]), std::fmax(a[2], a[3])));
-  }
-  CHECK(pm::lanes_of<pm::lanes<4>>::count == 4);
-  CHECK(pm::lanes_of<double>::count == 1);
 }
 
 }  // namespace unit_scalars

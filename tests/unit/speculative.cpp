@@ -5,7 +5,6 @@
 #include <perfmodel/laws/speculative.hpp>
 #include <perfmodel/scalar/dual.hpp>
 #include <perfmodel/scalar/interval.hpp>
-#include <perfmodel/scalar/lanes.hpp>
 #include <vector>
 
 #include "support/shared.hpp"
@@ -73,12 +72,8 @@ TEST_CASE("the derivative of the break-even is that of the implicit function") {
   CHECK(std::abs(two.partial(0) - 2 / root) < 1e-12);
 }
 
-TEST_CASE("each lane has its own best draft length") {
-  using lanes = pm::lanes<2>;
-  const double costs[] = {0.025, 0.08};
-  const auto best = pm::best_draft_length(lanes(0.8), lanes::load(costs));
-  CHECK(best[0] == 10);
-  CHECK(best[1] == 6);
+TEST_CASE("the best draft length over dual numbers is that over doubles") {
+  CHECK(pm::best_draft_length(pm::dual<1>(0.8), pm::dual<1>(0.08)) == 6);
 }
 
 // Leviathan, Kalman and Matias 2023, table 4: acceptance and cost to two places, speed-up to one.

@@ -161,7 +161,7 @@ constexpr const bu::quantity<U, T>& inside(const allowed_range& r, const char* n
 }
 
 // Checks of the arguments of a law; the fields of a spec have their ranges in its fields().
-/// Above zero in every lane, neither NaN nor infinite. Returns x.
+/// Above zero, neither NaN nor infinite. Returns x.
 template <class X>
 constexpr const auto& positive(const char* name, const X& x) {
   return inside(positive_range, name, x);
@@ -209,20 +209,15 @@ namespace perfmodel::inline v0_3::detail {
                         " is " + number_text(whole_value) + "; " + part + " must divide " + whole);
 }
 
-/// `part` divides `whole` in every lane. An uncertain count (an interval) is not judged.
+/// `part` divides `whole`. An uncertain count (an interval) is not judged.
 template <Scalar T>
 constexpr void divides(error_code code, const char* part, const T& part_value, const char* whole,
                        const T& whole_value) {
-  if (lanes_of<T>::count == 1 &&
-      (lower(part_value) < upper(part_value) || lower(whole_value) < upper(whole_value))) {
-    return;
-  }
-  for (std::size_t i = 0; i < lanes_of<T>::count; ++i) {
-    const double p = lanes_of<T>::lane(part_value, i);
-    const double w = lanes_of<T>::lane(whole_value, i);
-    const double quotient = w / p;
-    if (math::ceil(quotient) != quotient) does_not_divide(code, part, p, whole, w);
-  }
+  if (lower(part_value) < upper(part_value) || lower(whole_value) < upper(whole_value)) return;
+  const double p = unrecorded_value(part_value);
+  const double w = unrecorded_value(whole_value);
+  const double quotient = w / p;
+  if (math::ceil(quotient) != quotient) does_not_divide(code, part, p, whole, w);
 }
 
 // A table with an entry for each value of an enumeration.

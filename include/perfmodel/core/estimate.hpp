@@ -96,25 +96,18 @@ class basic_terms {
     for (const auto& t : *this) s = max(s, t.time);
     return s;
   }
-  /// Kind of the largest among the first `of` terms, per lane.
-  constexpr per_lane<T, perfmodel::limiter> limiting(std::size_t of = 12) const {
-    per_lane<T, perfmodel::limiter> out{};
-    for (std::size_t lane = 0; lane < lanes_of<T>::count; ++lane) {
-      double largest = 0.0;
-      perfmodel::limiter kind = limiter::none;
-      for (std::size_t i = 0; i < count_ && i < of; ++i) {
-        const double x = lanes_of<T>::lane(items_[i].time.value(), lane);
-        if (x > largest) {
-          largest = x;
-          kind = items_[i].kind;
-        }
+  /// Kind of the largest among the first `of` terms.
+  constexpr perfmodel::limiter limiting(std::size_t of = 12) const {
+    double largest = 0.0;
+    perfmodel::limiter kind = limiter::none;
+    for (std::size_t i = 0; i < count_ && i < of; ++i) {
+      const double x = unrecorded_value(items_[i].time.value());
+      if (x > largest) {
+        largest = x;
+        kind = items_[i].kind;
       }
-      if constexpr (lanes_of<T>::count == 1)
-        out = kind;
-      else
-        out[lane] = kind;
     }
-    return out;
+    return kind;
   }
 
  private:
@@ -146,7 +139,7 @@ struct no_terms {
 template <Scalar T = double>
 struct basic_estimate {
   duration<T> time{};
-  per_lane<T, perfmodel::limiter> limiter{};
+  perfmodel::limiter limiter{};
   basic_terms<T> terms{};
   T mfu{};
   T mbu{};

@@ -256,8 +256,7 @@ constexpr auto lift(const S& spec) {
 }
 
 /// Refuses the first invalid field by its path below `owner`: "attention.floor is 0; allowed: more
-/// than 0". Fields without a range, unstated facts and empty optionals pass; every lane of a scalar
-/// is checked.
+/// than 0". Fields without a range, unstated facts and empty optionals pass.
 /// All fields are compared first, without a branch, and walked one by one only where that fails.
 /// Errors: out_of_range. Test: tests/unit/fields.cpp, each kind of field and each kind of range.
 template <class S>

@@ -157,7 +157,7 @@ constexpr T by_capacity(const bytes<T>& capacity, const F& value_at) {
   if constexpr (Range<T>) {
     return T(value_at(lower(x)), value_at(upper(x)));
   } else {
-    return from_lanes<T>([&](std::size_t lane) { return value_at(lanes_of<T>::lane(x, lane)); });
+    return T(value_at(mid(x)));
   }
 }
 

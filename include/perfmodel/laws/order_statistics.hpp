@@ -40,9 +40,6 @@ template <Scalar T>
 constexpr T largest_of_normals(const T& n) {
   if constexpr (Range<T>) {
     return T(largest_of_normals(n.lo()), largest_of_normals(n.hi()));
-  } else if constexpr (lanes_of<T>::count > 1) {
-    return from_lanes<T>(
-        [&](std::size_t lane) { return largest_of_normals(lanes_of<T>::lane(n, lane)); });
   } else {
     using math::log;
     const T shift = 0.4479 - 0.4348 / (log(n) + 2.9524);

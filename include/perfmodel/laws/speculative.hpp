@@ -85,23 +85,21 @@ constexpr auto best_draft_length(const A& acceptance, const Ratio& draft_cost_ra
   using T = detail::acceptance_t<A, Ratio>;
   const basic_acceptance<T> chance = basic_acceptance<T>(acceptance);
   const T cost = detail::not_negative("draft_cost_ratio", T(draft_cost_ratio));
-  return detail::on_each_lane<T>([&](std::size_t lane) {
-    const double c = lanes_of<T>::lane(cost, lane);
-    double reached = 1.0;  // the probability that all up to k are accepted
-    double sum = 1.0;
-    double best = 0.0;
-    int best_k = 1;
-    for (int k = 1; k <= chance.longest(); ++k) {
-      reached *= lanes_of<T>::lane(chance.at(k), lane);
-      sum += reached;
-      const double gain = sum / (k * c + 1.0);
-      if (gain > best) {
-        best = gain;
-        best_k = k;
-      }
+  const double c = mid(cost);
+  double reached = 1.0;  // the probability that all up to k are accepted
+  double sum = 1.0;
+  double best = 0.0;
+  int best_k = 1;
+  for (int k = 1; k <= chance.longest(); ++k) {
+    reached *= mid(chance.at(k));
+    sum += reached;
+    const double gain = sum / (k * c + 1.0);
+    if (gain > best) {
+      best = gain;
+      best_k = k;
     }
-    return best_k;
-  });
+  }
+  return best_k;
 }
 
 namespace detail {
@@ -157,7 +155,7 @@ struct basic_speculation_estimate {
   emitted_tokens_per_round<T> emitted{};
   T speedup{};
   T break_even_acceptance{};
-  per_lane<T, int> best_draft_length{};
+  int best_draft_length = 0;
   perfmodel::feasibility feasible{};
 };
 using speculation_estimate = basic_speculation_estimate<>;

@@ -19,8 +19,8 @@ struct basic_collective_estimate {
   wire_bytes<T> wire{};
   algorithm_bandwidth<T> algbw{};
   bus_bandwidth<T> busbw{};
-  per_lane<T, collective_algorithm> algorithm{};  ///< algorithm that was chosen
-  per_lane<T, perfmodel::limiter> limiter{};
+  collective_algorithm algorithm{};  ///< algorithm that was chosen
+  perfmodel::limiter limiter{};
   basic_terms<T> terms{};  ///< transfer, latency
   perfmodel::feasibility feasible{};
 };
@@ -135,17 +135,8 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
                                                           const Cost& cost) {
   const bytes<T> message = c.message.quantity();
   const algorithm_list run = candidates(fabric, c, cost);
-  const auto on_every_lane = [&](auto&& chosen) {
-    if constexpr (lanes_of<T>::count == 1) {
-      return run[chosen(std::size_t{0})];
-    } else {
-      per_lane<T, collective_algorithm> of{};
-      for (std::size_t lane = 0; lane < of.size(); ++lane) of[lane] = run[chosen(lane)];
-      return of;
-    }
-  };
   basic_collective_estimate<T> e;
-  e.algorithm = on_every_lane([](std::size_t) { return std::size_t{0}; });
+  e.algorithm = run[0];
   if (c.ranks == 1) return e;
   e.feasible = carries(fabric, c);
   if (!fabric.bandwidth.is_stated()) return e;
@@ -162,8 +153,7 @@ constexpr basic_collective_estimate<T> time_of_collective(const basic_interconne
   const auto of_quickest = [&](const std::array<T, 5>& each) {
     return value_of_least(time, each, run.size());
   };
-  e.algorithm =
-      on_every_lane([&](std::size_t lane) { return index_of_least(time, run.size(), lane); });
+  e.algorithm = run[index_of_least(time, run.size())];
   e.wire = wire_bytes<T>(named("wire bytes", bytes<T>::from_value(of_quickest(wire))));
   e.terms.add(limiter::link, "transfer", duration<T>::from_value(of_quickest(transfer)));
   e.terms.add(limiter::latency, "latency", duration<T>::from_value(of_quickest(latency)));

@@ -31,7 +31,7 @@ struct basic_hierarchical_estimate {
   wire_bytes<T> wire_between{};
   algorithm_bandwidth<T> algbw{};
   bus_bandwidth<T> busbw{};
-  per_lane<T, perfmodel::limiter> limiter{};
+  perfmodel::limiter limiter{};
   basic_terms<T> terms{};
   perfmodel::feasibility feasible{};
 };

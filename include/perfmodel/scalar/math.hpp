@@ -3,7 +3,9 @@
 // A law says `using math::pow;` and calls pow(x, y); other scalars bring their own by ADL.
 #pragma once
 
+#include <array>
 #include <cmath>
+#include <cstddef>
 #include <perfmodel/scalar/scalar.hpp>
 #include <type_traits>
 
@@ -118,31 +120,6 @@ constexpr double pow(double base, double exponent) {
 
 namespace perfmodel::inline v0_3::detail {
 
-/// A scalar made of one double for each lane: value_of(lane).
-template <Scalar T, class F>
-constexpr T from_lanes(F&& value_of) {
-  if constexpr (lanes_of<T>::count == 1) {
-    return T(value_of(std::size_t{0}));
-  } else {
-    std::array<double, lanes_of<T>::count> x{};
-    for (std::size_t lane = 0; lane < x.size(); ++lane) x[lane] = value_of(lane);
-    return T::load(x.data());
-  }
-}
-
-/// What f(lane) gives, once for each lane of T.
-template <Scalar T, class F>
-constexpr auto on_each_lane(F&& f) {
-  using X = decltype(f(std::size_t{0}));
-  if constexpr (lanes_of<T>::count == 1) {
-    return f(std::size_t{0});
-  } else {
-    per_lane<T, X> x{};
-    for (std::size_t lane = 0; lane < x.size(); ++lane) x[lane] = f(lane);
-    return x;
-  }
-}
-
 /// A scalar that is a range of numbers.
 template <class T>
 concept Range = requires(const T& x) {
@@ -151,13 +128,12 @@ concept Range = requires(const T& x) {
   T(x.lo(), x.hi());
 };
 
-/// Index of the least of the first n costs in one lane; the first of equals.
+/// Index of the least of the first n costs; the first of equals.
 template <Scalar T, std::size_t N>
-constexpr std::size_t index_of_least(const std::array<T, N>& cost, std::size_t n,
-                                     std::size_t lane) {
+constexpr std::size_t index_of_least(const std::array<T, N>& cost, std::size_t n) {
   std::size_t least = 0;
   for (std::size_t i = 1; i < n; ++i) {
-    if (lanes_of<T>::lane(cost[i], lane) < lanes_of<T>::lane(cost[least], lane)) least = i;
+    if (unrecorded_value(cost[i]) < unrecorded_value(cost[least])) least = i;
   }
   return least;
 }
@@ -177,25 +153,19 @@ constexpr T value_of_least(const std::array<T, N>& cost, const std::array<T, N>&
       hi = scalar_max(hi, value[i].hi());
     }
     return T(lo, hi);
-  } else if constexpr (lanes_of<T>::count == 1) {
-    return value[index_of_least(cost, n, 0)];
   } else {
-    return from_lanes<T>([&](std::size_t lane) {
-      return lanes_of<T>::lane(value[index_of_least(cost, n, lane)], lane);
-    });
+    return value[index_of_least(cost, n)];
   }
 }
 
 /// x(c) where x is known only through root(double) -> double, increasing, and slope(double root) =
-/// d c / d x there: by lane, by end of a range, and for anything else by one step of Newton's
-/// method from the root, which carries the derivative (implicit function theorem). residual(x, c)
-/// is 0 at the root.
+/// d c / d x there: by end of a range, and for anything else by one step of Newton's method from
+/// the root, which carries the derivative (implicit function theorem). residual(x, c) is 0 at the
+/// root.
 template <Scalar T, class Root, class Slope, class Residual>
 constexpr T solved(const T& c, Root&& root, Slope&& slope, Residual&& residual) {
   if constexpr (Range<T>) {
     return T(root(c.lo()), root(c.hi()));
-  } else if constexpr (lanes_of<T>::count > 1) {
-    return from_lanes<T>([&](std::size_t lane) { return root(lanes_of<T>::lane(c, lane)); });
   } else if constexpr (std::is_floating_point_v<T>) {
     return static_cast<T>(root(static_cast<double>(c)));
   } else {

@@ -115,6 +115,7 @@ class recorded {
   }
 
   friend checked_number<T> mid(const recorded& x) { return x.number(); }
+  friend double unrecorded_value(const recorded& x) { return x.v_; }
   friend checked_number<T> lower(const recorded& x) { return x.number(); }
   friend checked_number<T> upper(const recorded& x) { return x.number(); }
   friend recorded scalar_min(const recorded& a, const recorded& b) {
@@ -213,10 +214,4 @@ class recorded {
 namespace perfmodel::inline v0_3 {
 template <class T>
 inline constexpr bool is_scalar<detail::recorded<T>> = true;
-/// For labels and breakdowns, such as the algorithm of least cost: not recorded.
-template <class T>
-struct lanes_of<detail::recorded<T>> {
-  static constexpr std::size_t count = 1;
-  static double lane(const detail::recorded<T>& x, std::size_t) { return x.value(); }
-};
 }  // namespace perfmodel::inline v0_3

@@ -1,10 +1,8 @@
 // Requirements of a law on a number: arithmetic, and minimum, maximum, roots and rounding found by
-// ADL. double is a scalar; dual, interval, lanes and traced are the others.
+// ADL. double is a scalar; dual, interval and traced are the others.
 #pragma once
 
-#include <array>
 #include <concepts>
-#include <cstddef>
 #include <limits>
 #include <perfmodel/core/version.hpp>
 #include <type_traits>
@@ -58,16 +56,12 @@ constexpr double mid(float x) {
   return static_cast<double>(x);
 }
 
-/// How many values a scalar carries side by side, and each of them: 1 for all but lanes.
+/// The number that decides a label, a breakdown or a check, such as the algorithm of least cost. A
+/// recording takes no guard of it.
 template <class T>
-struct lanes_of {
-  static constexpr std::size_t count = 1;
-  static constexpr double lane(const T& x, std::size_t) { return mid(x); }
-};
-
-/// One X per lane: X itself for every scalar that has one lane.
-template <class T, class X>
-using per_lane = std::conditional_t<lanes_of<T>::count == 1, X, std::array<X, lanes_of<T>::count>>;
+constexpr double unrecorded_value(const T& x) {
+  return mid(x);
+}
 
 /// Smaller number; the first where they are equal.
 constexpr double scalar_min(double a, double b) {

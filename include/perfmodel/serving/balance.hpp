@@ -4,7 +4,6 @@
 
 #include <array>
 #include <perfmodel/scalar/math.hpp>
-#include <utility>
 
 namespace perfmodel::inline v0_3::detail {
 
@@ -139,31 +138,13 @@ class balance_search {
   bool skips_ = true, done_ = false;
 };
 
-/// Fixed points for all lanes (the values of a vector scalar), one search per lane. One call of
-/// in_flight(batch) evaluates f in all lanes.
+/// Fixed point of one number of a scalar, which end_of(x) takes from it.
 template <Scalar T, class InFlight, class EndOf>
-constexpr std::array<double, lanes_of<T>::count> balanced_lanes(const T& largest,
-                                                                const InFlight& in_flight,
-                                                                const EndOf& end_of,
-                                                                double resolution) {
-  constexpr std::size_t n = lanes_of<T>::count;
-  const auto search_of = [&]<std::size_t... Index>(std::index_sequence<Index...>) {
-    return std::array<balance_search, n>{balance_search(end_of(largest, Index), resolution)...};
-  };
-  std::array<balance_search, n> search = search_of(std::make_index_sequence<n>());
-  const auto any_open = [&] {
-    bool any = false;
-    for (const balance_search& s : search) any = any || !s.done();
-    return any;
-  };
-  const auto guess = [&](std::size_t lane) { return search[lane].guess(); };
-  while (any_open()) {
-    const T found = in_flight(from_lanes<T>(guess));
-    for (std::size_t i = 0; i < n; ++i) search[i].learn(end_of(found, i));
-  }
-  std::array<double, n> batch{};
-  for (std::size_t i = 0; i < n; ++i) batch[i] = guess(i);
-  return batch;
+constexpr double balanced_end(const T& largest, const InFlight& in_flight, const EndOf& end_of,
+                              double resolution) {
+  balance_search search(end_of(largest), resolution);
+  while (!search.done()) search.learn(end_of(in_flight(T(search.guess()))));
+  return search.guess();
 }
 
 /// The fixed point b = in_flight(b), at most `largest`. An interval is solved at both of its ends.
@@ -174,22 +155,20 @@ template <Scalar T, class InFlight>
 constexpr T balanced_batch(const T& largest, const InFlight& in_flight,
                            double resolution = infinity) {
   if constexpr (Range<T>) {
-    const auto low = [](const T& x, std::size_t) { return x.lo(); };
-    const auto high = [](const T& x, std::size_t) { return x.hi(); };
-    const double lo = balanced_lanes(largest, in_flight, low, resolution)[0];
-    return T(lo, scalar_max(lo, balanced_lanes(largest, in_flight, high, resolution)[0]));
+    const auto low = [](const T& x) { return x.lo(); };
+    const auto high = [](const T& x) { return x.hi(); };
+    const double lo = balanced_end(largest, in_flight, low, resolution);
+    return T(lo, scalar_max(lo, balanced_end(largest, in_flight, high, resolution)));
   } else {
-    const auto root = balanced_lanes(
-        largest, in_flight, [](const T& x, std::size_t i) { return lanes_of<T>::lane(x, i); },
-        resolution);
-    const T b = from_lanes<T>([&](std::size_t lane) { return root[lane]; });
+    const auto middle = [](const T& x) { return mid(x); };
+    const double root = balanced_end(largest, in_flight, middle, resolution);
+    const T b(root);
     if constexpr (requires(const T& x) { x.partial(std::size_t{0}); }) {
       const T excess = in_flight(b) - b;
-      if (mid(excess) > 1e-9 * root[0]) return largest;  // it cannot keep up
-      const double h = 1e-6 * root[0];
-      const double slope =
-          (mid(in_flight(T(root[0] + h))) - mid(in_flight(T(root[0] - h)))) / (2.0 * h);
-      return mid(excess) < -1e-9 * root[0] ? b : b + excess / (1.0 - slope);
+      if (mid(excess) > 1e-9 * root) return largest;  // it cannot keep up
+      const double h = 1e-6 * root;
+      const double slope = (mid(in_flight(T(root + h))) - mid(in_flight(T(root - h)))) / (2.0 * h);
+      return mid(excess) < -1e-9 * root ? b : b + excess / (1.0 - slope);
     } else {
       return b;
     }

@@ -30,8 +30,7 @@ constexpr basic_iteration<T> mean_iteration(const basic_service_load<T>& l, cons
                        prompt_tokens};
   if (!(upper(prompt_tokens) > 0.0)) return i;
   i.prefill_past = tokens_before_chunk(l, chunk);
-  const T prompts =
-      prompt_tokens / chunk;  // above 0 in every lane; a range stays small enough to divide by
+  const T prompts = prompt_tokens / chunk;  // above 0; a range stays small enough to divide by
   i.prefill_sequences = scalar_max(prompts, T(Range<T> ? 0.01 * upper(prompts) : 1e-9));
   i.steady = true;
   return i;

@@ -126,7 +126,7 @@ constexpr const char* name_of(service_stage s) {
 /// saturated.
 template <Scalar T = double>
 struct basic_disaggregated_estimate : basic_serving_estimate<T> {
-  per_lane<T, service_stage> binding{};  ///< stage with the highest utilisation
+  service_stage binding{};  ///< stage with the highest utilisation
   T prefill_utilisation{};
   T transfer_utilisation{};
   T decode_utilisation{};

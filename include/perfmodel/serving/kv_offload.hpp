@@ -68,8 +68,7 @@ constexpr basic_fetch_estimate<T> fetch_or_compute(const basic_deployment<T>& d,
 /// Break-even prefix length: at the result a fetch is at least as fast as prefill, with one token
 /// less it is slower; 0 if it is slower at `most` tokens. The search is a bisection: fetch time is
 /// linear in the tokens, prefill time has a floor (reading the weights) and then grows more than
-/// linearly. Far below the result a fetch may be faster too, since it has no such floor. For a
-/// scalar with several lanes, the worst lane decides.
+/// linearly. Far below the result a fetch may be faster too, since it has no such floor.
 /// Test: the fetch is faster at the result, and slower with one token less; a tenth of the
 /// bandwidth needs more tokens.
 template <Scalar T, class Policy>

@@ -64,9 +64,8 @@ struct target_misses {
   constexpr double worst() const { return (std::max)({ttft, itl, e2e}); }
 };
 
-/// Ratio of each latency of a service to its target. For a scalar with several lanes the worst lane
-/// counts, for an interval its worse end. A bound has no latency distribution, so its means are
-/// compared even with percentile targets.
+/// Ratio of each latency of a service to its target. For an interval its worse end counts. A bound
+/// has no latency distribution, so its means are compared even with percentile targets.
 /// Test: by hand, for targets of means and of percentiles.
 template <Scalar T>
 constexpr target_misses misses_of(const basic_serving_estimate<T>& s,

@@ -248,26 +248,24 @@ class basic_latency_distribution {
       const auto hi = [](const T& x) { return x.hi(); };
       const double low = pieces(hi, lo).quantile(share);
       return duration<T>::from_value(T(low, scalar_max(low, pieces(lo, hi).quantile(share))));
-    } else if constexpr (lanes_of<T>::count > 1) {
-      return duration<T>::from_value(detail::from_lanes<T>(
-          [&](std::size_t lane) { return pieces(in_lane(lane), in_lane(lane)).quantile(share); }));
     } else {
-      return carried(pieces(in_lane(0), in_lane(0)).quantile(share), share);
+      return carried(middle_pieces().quantile(share), share);
     }
   }
 
   /// Share of requests or tokens with at most this latency.
   /// Test: the inverse of quantile.
   constexpr double share_within(const duration<>& latency) const {
-    return pieces(in_lane(0), in_lane(0)).share_below(latency.value());
+    return middle_pieces().share_below(latency.value());
   }
 
   constexpr std::size_t size() const { return count_; }
   constexpr const basic_latency_part<T>& operator[](std::size_t i) const { return parts_[i]; }
 
  private:
-  constexpr auto in_lane(std::size_t lane) const {
-    return [lane](const T& x) { return lanes_of<T>::lane(x, lane); };
+  constexpr auto middle_pieces() const {
+    const auto middle = [](const T& x) { return mid(x); };
+    return pieces(middle, middle);
   }
 
   template <class Weight, class Time>

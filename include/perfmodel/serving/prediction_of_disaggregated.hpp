@@ -143,9 +143,7 @@ class pool_flow {
                                                   (decode_period_ * d_.decode.replicas)));
     const std::array<T, 3> idle{-s_.prefill_utilisation, -s_.transfer_utilisation,
                                 -s_.decode_utilisation};
-    s_.binding = on_each_lane<T>([&](std::size_t lane) {
-      return static_cast<service_stage>(index_of_least(idle, idle.size(), lane));
-    });
+    s_.binding = static_cast<service_stage>(index_of_least(idle, idle.size()));
   }
 
   const basic_disaggregated<T>& d_;

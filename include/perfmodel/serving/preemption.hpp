@@ -16,7 +16,7 @@ struct basic_preemption_estimate {
   T tokens_lost{};               ///< cached tokens that one preemption loses
   duration<T> recompute_time{};  ///< time per request if all lost tokens are recomputed
   duration<T> swap_time{};       ///< time per request if they are swapped out and in
-  per_lane<T, preemption> cheaper_mode{};
+  preemption cheaper_mode{};
 
   /// Time that preemptions cost a request in `cheaper_mode`.
   constexpr duration<T> lost_time() const { return min(recompute_time, swap_time); }
@@ -58,9 +58,7 @@ constexpr T output_tokens_at_preemption(const basic_service_load<T>& l) {
 template <Scalar T>
 constexpr T overcommitted(const basic_deployment<T>& d, const T& requests, const T& fit) {
   if (!grows_into_memory(d.serving_engine)) return T(0.0);
-  return from_lanes<T>([&](std::size_t lane) {
-    return lanes_of<T>::lane(requests, lane) > lanes_of<T>::lane(fit, lane) ? 1.0 : 0.0;
-  });
+  return T(mid(requests) > mid(fit) ? 1.0 : 0.0);
 }
 
 /// Preemptions per request of a load when the KV cache is full. The shared prefix stays cached, so
@@ -103,12 +101,8 @@ constexpr basic_preemption_estimate<T> preemption_of(const basic_deployment<T>& 
     e.swap_time = named(
         "swap", 2.0 * e.preemptions * detail::sequence_on_device(d, e.tokens_lost) / host_link);
   }
-  e.cheaper_mode = detail::on_each_lane<T>([&](std::size_t lane) {
-    return lanes_of<T>::lane(e.swap_time.value(), lane) <
-                   lanes_of<T>::lane(e.recompute_time.value(), lane)
-               ? preemption::swap
-               : preemption::recompute;
-  });
+  e.cheaper_mode = mid(e.swap_time.value()) < mid(e.recompute_time.value()) ? preemption::swap
+                                                                            : preemption::recompute;
   return e;
 }
 

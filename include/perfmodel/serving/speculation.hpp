@@ -357,22 +357,19 @@ constexpr basic_speculation_round<T> speculative_round(const basic_deployment<T>
 /// length is faster than decode steps.
 /// Test: the length falls with the batch; it is 0 where compute limits the step.
 template <Scalar T, class Policy>
-constexpr per_lane<T, int> best_draft_length(const basic_deployment<T>& d, basic_speculation<T> s,
-                                             const std::type_identity_t<T>& batch,
-                                             const std::type_identity_t<T>& context,
-                                             const Policy& policy) {
+constexpr int best_draft_length(const basic_deployment<T>& d, basic_speculation<T> s,
+                                const std::type_identity_t<T>& batch,
+                                const std::type_identity_t<T>& context, const Policy& policy) {
   std::array<T, std::size_t(longest_draft) + 1> slower{T(-1.0)};
   const int longest = s.length;
   for (s.length = 1; s.length <= longest; ++s.length) {
     slower[std::size_t(s.length)] = -speculative_round(d, s, batch, context, policy).speedup();
   }
-  return detail::on_each_lane<T>([&](std::size_t lane) {
-    return static_cast<int>(detail::index_of_least(slower, std::size_t(longest) + 1, lane));
-  });
+  return static_cast<int>(detail::index_of_least(slower, std::size_t(longest) + 1));
 }
 
-/// Largest batch, up to `most`, with a speed-up above 1 in every lane of the scalar; 0 if there is
-/// none. The search doubles the batch from 1, then bisects.
+/// Largest batch, up to `most`, with a speed-up above 1; 0 if there is none. The
+/// search doubles the batch from 1, then bisects.
 /// Test: a speed-up above 1 at the result, and none with one more sequence.
 template <Scalar T, class Policy>
 constexpr int largest_batch_with_speedup(const basic_deployment<T>& d,

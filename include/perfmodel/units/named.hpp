@@ -1,6 +1,8 @@
 // Names steps of a formula where it computes them, for derivations.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <perfmodel/units/quantity.hpp>
 
 namespace perfmodel::inline v0_3 {

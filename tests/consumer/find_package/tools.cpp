@@ -1,2 +1,2 @@
-#include <perfmodel/scalar/lanes.hpp>
 #include <perfmodel/tools/advise/advise.hpp>
+#include <perfmodel/tools/fit/least_squares.hpp>
