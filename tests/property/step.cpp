@@ -12,6 +12,7 @@
 #include "support/layers.hpp"
 #include "support/near.hpp"
 #include "support/random.hpp"
+#include "support/sanitized.hpp"
 
 namespace property_step {
 
@@ -294,8 +295,9 @@ TEST_CASE(
     "step: more work is never quicker and more machine never slower, whatever the model and "
     "layout") {
   random_numbers random(13);
+  const int samples = perfmodel_test::sanitized ? 2 : 12;  // of each model
   for (const auto& entry : cat::models) {
-    for (int n = 0; n < 12; ++n) {
+    for (int n = 0; n < samples; ++n) {
       const pm::deployment d = random_deployment(random, *entry.model);
       const pm::iteration i = random_iteration(random);
       const auto time = pm::step_bound(d, i).time;
