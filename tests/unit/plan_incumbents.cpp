@@ -29,7 +29,9 @@ pm::plan_result without_incumbents(const pm::plan_request& q) {
   const pm::detail::no_progress progress;
   pm::detail::plan_collector collector(q, progress);
   for (const pm::detail::plan_candidate& c : candidates) {
-    collector.add(c, pm::detail::evaluate(q, c, evaluators, collector.has_met_targets(), none));
+    pm::detail::steps_of_variants<evaluator> steps;
+    collector.add(c,
+                  pm::detail::evaluate(q, c, evaluators, steps, collector.has_met_targets(), none));
   }
   return collector.finish();
 }

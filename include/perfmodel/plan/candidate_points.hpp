@@ -47,6 +47,8 @@ struct plan_evaluation {
   feasibility feasible{};
   std::vector<batch_sweep> sweeps{};
 };
+/// Evaluations of the candidates that share engine steps.
+using group_evaluation = std::vector<plan_evaluation>;
 
 /// Whether smaller batch limits may meet the targets, once another candidate has met them.
 inline bool may_meet_with_less(const plan_request& q, const serving_estimate& s) {

@@ -39,9 +39,9 @@ class candidate_evaluation : candidate_points<Evaluator> {
 
  public:
   candidate_evaluation(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
-                       bool any_met, const incumbent_list& incumbents,
-                       const sized_result& most_replicas = {})
-      : base(q, c, evaluator, any_met, incumbents), most_replicas_(most_replicas) {}
+                       steps_of_variants<Evaluator>& steps, bool any_met,
+                       const incumbent_list& incumbents, const sized_result& most_replicas = {})
+      : base(q, c, evaluator, any_met, incumbents), steps_(steps), most_replicas_(most_replicas) {}
 
   /// Evaluates replicas of one deployment, without speculation and with each of the request's
   /// speculations.
@@ -52,7 +52,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
     check_deployment(d);
     if (c_.kind == candidate_kind::memory_only) return std::move(out_);
     const double context = context_of(d);
-    auto steps = evaluator_.steps_of(d);
+    auto& steps = steps_.of(evaluator_, d);
     const double capacity = kv_capacity(d, q_.load.shared, context).sequences;
     const auto of_load = [&](const service_load& l, plan_point& p) {
       return serve(d, l, steps, p);
@@ -85,16 +85,16 @@ class candidate_evaluation : candidate_points<Evaluator> {
   }
 
   /// Time of a decode step of one sequence; empty if the deployment does not fit in memory.
-  std::optional<duration<>> time_of_single_decode() const {
+  std::optional<duration<>> time_of_single_decode() {
     const deployment d = deployment_of_candidate();
     if (!fits(d, 1.0, longest())) return std::nullopt;
     check_deployment(d);
-    return evaluator_.steps_of(d).time({.batch = 1.0, .context = mean_context(q_.load)});
+    return steps_.of(evaluator_, d).time({.batch = 1.0, .context = mean_context(q_.load)});
   }
   /// Evaluates one number of replicas of a deployment that fits in memory, without speculation.
   evaluated_point evaluate_count(int replicas) {
     const deployment d = deployment_of_candidate();
-    auto steps = evaluator_.steps_of(d);
+    auto& steps = steps_.of(evaluator_, d);
     sweep_limits(d, point_of(d.layout, replicas),
                  kv_capacity(d, q_.load.shared, context_of(d)).sequences, 0.0,
                  [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
@@ -110,7 +110,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
     check_deployment(d);
     const std::vector<int> counts = replica_counts(d);
     if (counts.empty()) return std::move(out_);
-    auto steps = evaluator_.steps_of(d);
+    auto& steps = steps_.of(evaluator_, d);
     sweep_count(d, counts, counts.size() - 1, std::nullopt,
                 kv_capacity(d, q_.load.shared, context_of(d)).sequences,
                 [&](const service_load& l, plan_point& p) {
@@ -258,18 +258,47 @@ class candidate_evaluation : candidate_points<Evaluator> {
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
   }
 
+  steps_of_variants<Evaluator>& steps_;
   sized_result most_replicas_;
+};
+
+/// Candidates of a plan in their order, in groups that share the steps of one deployment: they
+/// differ in their token budgets only.
+class candidate_groups {
+ public:
+  explicit candidate_groups(const std::vector<plan_candidate>& all) : all_(all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i == 0 || !are_variants(all[i - 1], all[i])) begins_.push_back(i);
+    }
+  }
+  std::size_t size() const { return begins_.size(); }
+  /// Calls visit(number of the candidate) for each candidate of a group.
+  template <class Visit>
+  void visit(std::size_t group, const Visit& visit_candidate) const {
+    const std::size_t end = group + 1 < begins_.size() ? begins_[group + 1] : all_.size();
+    for (std::size_t i = begins_[group]; i < end; ++i) visit_candidate(i);
+  }
+
+ private:
+  static bool are_variants(const plan_candidate& a, const plan_candidate& b) {
+    return a.kind == candidate_kind::replicas && b.kind == a.kind && a.device == b.device &&
+           a.serving_engine == b.serving_engine && a.precision == b.precision &&
+           a.layout == b.layout;
+  }
+  const std::vector<plan_candidate>& all_;
+  std::vector<std::size_t> begins_{};
 };
 
 /// Evaluates all points of a candidate. `evaluators` has an evaluator for each accelerator and
 /// engine.
 template <class Evaluators>
 plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
-                         const Evaluators& evaluators, bool any_met,
+                         const Evaluators& evaluators,
+                         steps_of_variants<typename Evaluators::evaluator>& steps, bool any_met,
                          const incumbent_list& incumbents, const sized_result& most_replicas = {}) {
   if (c.kind == candidate_kind::infeasible) return {infeasible(c.reason, "", 1, 0), {}};
   const auto& evaluator = evaluators.at(*c.device, c.serving_engine);
-  candidate_evaluation evaluation(q, c, evaluator, any_met, incumbents, most_replicas);
+  candidate_evaluation evaluation(q, c, evaluator, steps, any_met, incumbents, most_replicas);
   if (c.kind != candidate_kind::pools) return evaluation.evaluate_replicas();
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }

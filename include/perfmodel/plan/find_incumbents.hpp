@@ -26,7 +26,9 @@ std::vector<timed_candidate> fastest_candidates(const plan_request& q, const acc
   for (const plan_candidate& c : candidates) {
     if (c.kind != candidate_kind::replicas || c.device != &a || c.chunk_tokens) continue;
     const auto& evaluator = evaluators.at(a, c.serving_engine);
-    const auto time = candidate_evaluation(q, c, evaluator, false, none).time_of_single_decode();
+    steps_of_variants<typename Evaluators::evaluator> steps;
+    const auto time =
+        candidate_evaluation(q, c, evaluator, steps, false, none).time_of_single_decode();
     if (time) all.push_back({&c, *time});
   }
   std::stable_sort(all.begin(), all.end(), [](const timed_candidate& x, const timed_candidate& y) {
@@ -59,6 +61,7 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
   incumbent_list found(has_all_prices(q));
   for (const accelerator& a : q.accelerators) {
     const auto fastest = fastest_candidates(q, a, candidates, evaluators);
+    std::vector<steps_of_variants<typename Evaluators::evaluator>> steps(fastest.size());
     for (const int gpus : counts_up_to(q.gpus)) {
       int tried = 0;
       for (const timed_candidate& x : fastest) {
@@ -67,7 +70,8 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
         if (gpus % ranks != 0 || !std::binary_search(counts.begin(), counts.end(), gpus / ranks))
           continue;
         const auto& evaluator = evaluators.at(a, x.candidate->serving_engine);
-        candidate_evaluation evaluation(q, *x.candidate, evaluator, false, none);
+        const auto index = static_cast<std::size_t>(&x - fastest.data());
+        candidate_evaluation evaluation(q, *x.candidate, evaluator, steps[index], false, none);
         const evaluated_point point = evaluation.evaluate_count(gpus / ranks);
         if (may_be_incumbent(q, point)) {
           found.add(point.point);
@@ -126,36 +130,50 @@ closed_incumbents find_closed_incumbents(const plan_request& q,
   const bool all_priced = has_all_prices(q);
   closed_incumbents all{std::vector<sized_result>(candidates.size()), incumbent_list(all_priced)};
   best_of_ranks best(candidates);
-  const auto evaluation_of = [&](std::size_t i, const incumbent_list& known) {
+  using steps_type = steps_of_variants<typename Evaluators::evaluator>;
+  const auto evaluation_of = [&](std::size_t i, const incumbent_list& known, steps_type& steps) {
     const plan_candidate& c = candidates[i];
-    return candidate_evaluation(q, c, evaluators.at(*c.device, c.serving_engine), true, known,
-                                all.most_replicas[i]);
+    return candidate_evaluation(q, c, evaluators.at(*c.device, c.serving_engine), steps, true,
+                                known, all.most_replicas[i]);
+  };
+  const auto note_most_replicas = [&](std::size_t i, const plan_evaluation& e) {
+    if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
+    const evaluated_point& x = e.sweeps.front().points.front();
+    const plan_point& p = x.point;
+    if (!p.serving.feasible) return;
+    all.most_replicas[i] = {p.output_rate, p.serving.itl};
+    best.add({i, cost_of(p, all_priced) * p.serving.itl.value()});
+    if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
   };
   const incumbent_list none;
+  const candidate_groups groups(candidates);
   executor(
-      candidates.size(),
-      [&](std::size_t i, bool) -> plan_evaluation {
-        if (candidates[i].kind != candidate_kind::replicas) return {};
-        return evaluation_of(i, none).evaluate_most_replicas();
+      groups.size(),
+      [&](std::size_t group, bool) {
+        steps_type steps;
+        group_evaluation evaluations;
+        groups.visit(group, [&](std::size_t i) {
+          evaluations.emplace_back();
+          if (candidates[i].kind != candidate_kind::replicas) return;
+          evaluations.back() = evaluation_of(i, none, steps).evaluate_most_replicas();
+        });
+        return evaluations;
       },
-      [&](std::size_t i, const plan_evaluation& e) {
-        if (e.sweeps.empty() || e.sweeps.front().points.empty()) return true;
-        const evaluated_point& x = e.sweeps.front().points.front();
-        const plan_point& p = x.point;
-        if (!p.serving.feasible) return true;
-        all.most_replicas[i] = {p.output_rate, p.serving.itl};
-        best.add({i, cost_of(p, all_priced) * p.serving.itl.value()});
-        if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
+      [&](std::size_t group, const group_evaluation& evaluations) {
+        auto e = evaluations.begin();
+        groups.visit(group, [&](std::size_t i) { note_most_replicas(i, *e++); });
         return true;
       });
   const incumbent_list first = all.found;
   executor(
       best.all().size(),
       [&](std::size_t k, bool) {
-        return evaluation_of(best.all()[k].index, first).evaluate_replicas(false);
+        steps_type steps;
+        return group_evaluation{
+            evaluation_of(best.all()[k].index, first, steps).evaluate_replicas(false)};
       },
-      [&](std::size_t, const plan_evaluation& e) {
-        for (const batch_sweep& sweep : e.sweeps) {
+      [&](std::size_t, const group_evaluation& evaluations) {
+        for (const batch_sweep& sweep : evaluations.front().sweeps) {
           for (const evaluated_point& x : sweep.points) {
             if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
           }

@@ -240,10 +240,10 @@ struct no_progress {
 
 // Types of evaluate and collect, with which the concept checks an executor.
 struct evaluate_call {
-  plan_evaluation operator()(std::size_t, bool) const;
+  group_evaluation operator()(std::size_t, bool) const;
 };
 struct collect_call {
-  bool operator()(std::size_t, const plan_evaluation&) const;
+  bool operator()(std::size_t, const group_evaluation&) const;
 };
 template <class Executor>
 concept plan_executor =
@@ -266,13 +266,21 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
     }
   }
   plan_collector collector(q, progress);
+  const candidate_groups groups(candidates);
   executor(
-      candidates.size(),
-      [&](std::size_t i, bool any_met) {
-        return evaluate(q, candidates[i], evaluators, any_met, known.found, known.most_replicas[i]);
+      groups.size(),
+      [&](std::size_t group, bool any_met) {
+        steps_of_variants<Evaluator> steps;
+        group_evaluation all;
+        groups.visit(group, [&](std::size_t i) {
+          all.push_back(evaluate(q, candidates[i], evaluators, steps, any_met, known.found,
+                                 known.most_replicas[i]));
+        });
+        return all;
       },
-      [&](std::size_t i, const plan_evaluation& e) {
-        collector.add(candidates[i], e);
+      [&](std::size_t group, const group_evaluation& all) {
+        auto e = all.begin();
+        groups.visit(group, [&](std::size_t i) { collector.add(candidates[i], *e++); });
         return collector.has_met_targets();
       });
   return collector.finish([&](plan_point& p) {
