@@ -5,6 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/gpt_oss.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/qwen.hpp>
 #include <perfmodel/plan.hpp>
 
 namespace unit_plan_incumbents {
@@ -166,6 +167,63 @@ TEST_CASE("plan incumbents: closed loops with targets, runs and preemptions") {
   q.targets = {};
   q.load.preemption_mode = pm::preemption::recompute;
   CHECK(compare(q) == 0.0);  // throughput may fall where more requests are admitted
+}
+
+TEST_CASE("plan incumbents: none behind a batch limit at which requests queue too long") {
+  // With 9 replicas of one GPU only the batch limits 43 and 1 queue for less than 51 s. The plan
+  // tries none below 32, at which they queue for longer.
+  pm::plan_request q{.accelerators = {cat::h100_sxm},
+                     .model = cat::qwen_3_32b,
+                     .gpus = 9,
+                     .load = {.input_tokens = 6333.0,
+                              .output_tokens = 5.0,
+                              .arrivals = pm::closed_loop{1003.0, 8024.0},
+                              .input_cv = 0.287361,
+                              .prefix_hit = 0.352958,
+                              .scheduler = pm::scheduling::prefill_first},
+                     .max_queueing_time = 51.0 * pm::second,
+                     .engines = {pm::engine::sglang}};
+  q.precisions = {q.precisions[3]};
+  compare(q);
+  const pm::plan_result r = pm::plan(q, measured);
+  REQUIRE(r.best);
+  CHECK(r.frontier[*r.best].batch_limit > 32.0);
+}
+
+TEST_CASE("plan incumbents: points that are known are not evaluated again") {
+  using evaluator = pm::detail::prediction_evaluator<pm::calibrated>;
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 1.0);
+  q.load.arrivals = pm::closed_loop{64.0};
+  const pm::calibrated policy = measured(cat::h100_sxm, pm::engine::vllm);
+  const evaluator by_policy(policy, pm::engine::vllm);
+  const pm::detail::plan_candidate c{.device = &q.accelerators.front(),
+                                     .serving_engine = pm::engine::vllm,
+                                     .precision = &q.precisions.front(),
+                                     .layout = {.tensor = 8}};
+  const pm::detail::incumbent_list none;
+  pm::detail::known_candidate known;
+  const auto evaluated = [&] {
+    pm::detail::steps_of_variants<evaluator> steps;
+    return pm::detail::candidate_evaluation(q, c, by_policy, steps, true, none, known)
+        .evaluate_replicas();
+  };
+  const pm::detail::plan_evaluation alone = evaluated();
+  for (const pm::detail::batch_sweep& sweep : alone.sweeps) {
+    for (pm::detail::evaluated_point x : sweep.points) {
+      x.point.serving.e2e = 7.0 * pm::second;
+      known.points.push_back(x);
+    }
+  }
+  REQUIRE(known.points.size() > 3);
+  const pm::detail::plan_evaluation again = evaluated();
+  REQUIRE(again.sweeps.size() == alone.sweeps.size());
+  for (std::size_t i = 0; i < again.sweeps.size(); ++i) {
+    REQUIRE(again.sweeps[i].points.size() == alone.sweeps[i].points.size());
+    for (std::size_t k = 0; k < again.sweeps[i].points.size(); ++k) {
+      CHECK(again.sweeps[i].points[k].point.serving.e2e == 7.0 * pm::second);
+      check_equal(again.sweeps[i].points[k].point, alone.sweeps[i].points[k].point);
+    }
+  }
 }
 
 }  // namespace unit_plan_incumbents

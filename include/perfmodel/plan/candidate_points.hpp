@@ -35,6 +35,12 @@ struct evaluated_point {
   plan_misses misses{};  ///< all 0 for an infeasible point
 };
 
+/// What is known of a candidate before its evaluation, in a closed loop.
+struct known_candidate {
+  sized_result most_replicas{};           ///< result of the largest replica count
+  std::vector<evaluated_point> points{};  ///< points evaluated before
+};
+
 /// Points of one number of replicas, with falling batch limits. The sweep ends where smaller limits
 /// cannot help.
 struct batch_sweep {
@@ -54,6 +60,13 @@ using group_evaluation = std::vector<plan_evaluation>;
 inline bool may_meet_with_less(const plan_request& q, const serving_estimate& s) {
   const auto& ttft = q.targets.ttft;
   return !ttft || ttft->share || s.wait <= ttft->limit;
+}
+
+/// Whether to try a smaller batch limit than that of a point.
+inline bool may_try_less(const plan_request& q, const evaluated_point& x, bool any_met) {
+  if (!x.point.serving.feasible) return true;
+  if (x.misses.of_queue() > 1.0) return false;
+  return !any_met || may_meet_with_less(q, x.point.serving) || x.misses.worst() <= 1.0;
 }
 
 /// Next batch limit of a sweep: the largest power of two below `limit`.
@@ -87,8 +100,13 @@ template <class Evaluator>
 class candidate_points {
  public:
   candidate_points(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
-                   bool any_met, const incumbent_list& incumbents)
-      : q_(q), c_(c), evaluator_(evaluator), any_met_(any_met), incumbents_(incumbents) {}
+                   bool any_met, const incumbent_list& incumbents, const known_candidate& known)
+      : q_(q),
+        c_(c),
+        evaluator_(evaluator),
+        any_met_(any_met),
+        incumbents_(incumbents),
+        known_(known) {}
 
  protected:
   double longest() const { return q_.load.input_tokens + q_.load.output_tokens; }
@@ -140,11 +158,18 @@ class candidate_points {
     plan_point& p = points.back().point;
     if (!p.serving.feasible) return true;
     set_cost(p, *c_.device, prefill_device);
-    const plan_misses misses = misses_of(q_, p.serving);
-    points.back().misses = misses;
-    p.meets_targets = misses.worst() <= 1.0;
-    if (misses.of_queue() > 1.0) return false;
-    return !any_met_ || may_meet_with_less(q_, p.serving) || misses.worst() <= 1.0;
+    points.back().misses = misses_of(q_, p.serving);
+    p.meets_targets = points.back().misses.worst() <= 1.0;
+    return may_try_less(q_, points.back(), any_met_);
+  }
+  /// The point evaluated before with these replicas, speculation and batch limit; null without one.
+  const evaluated_point* known_point(const plan_point& p, double limit) const {
+    for (const evaluated_point& x : known_.points) {
+      if (x.point.replicas == p.replicas && x.point.batch_limit == limit &&
+          x.point.speculation_index == p.speculation_index)
+        return &x;
+    }
+    return nullptr;
   }
 
   /// Replica counts to try: in a closed loop none is idle.
@@ -205,6 +230,10 @@ class candidate_points {
   template <class Serve>
   bool serve_point(const plan_point& replicas, const service_load& share, const Serve& serve) {
     std::vector<evaluated_point>& points = out_.sweeps.back().points;
+    if (const evaluated_point* known = known_point(replicas, *share.batch_limit)) {
+      points.push_back(*known);
+      return may_try_less(q_, *known, any_met_);
+    }
     points.push_back({replicas, {}});
     plan_point& p = points.back().point;
     p.batch_limit = *share.batch_limit;
@@ -244,6 +273,7 @@ class candidate_points {
   const Evaluator& evaluator_;
   bool any_met_;
   const incumbent_list& incumbents_;
+  const known_candidate& known_;
   plan_evaluation out_{};
 };
 

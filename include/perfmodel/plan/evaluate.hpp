@@ -13,8 +13,7 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Evaluation of one candidate. `most_replicas` is the known result of the largest replica count in
-/// a closed loop. Points that an incumbent dominates are left out where bounds show it.
+/// Evaluation of one candidate. Points that are known before are not evaluated again. Points that an incumbent dominates are left out where bounds show it.
 template <class Evaluator>
 class candidate_evaluation : candidate_points<Evaluator> {
   using base = candidate_points<Evaluator>;
@@ -24,6 +23,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
   using base::deployment_of_candidate;
   using base::evaluator_;
   using base::incumbents_;
+  using base::known_;
   using base::limits_of;
   using base::longest;
   using base::out_;
@@ -40,8 +40,8 @@ class candidate_evaluation : candidate_points<Evaluator> {
  public:
   candidate_evaluation(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
                        steps_of_variants<Evaluator>& steps, bool any_met,
-                       const incumbent_list& incumbents, const sized_result& most_replicas = {})
-      : base(q, c, evaluator, any_met, incumbents), steps_(steps), most_replicas_(most_replicas) {}
+                       const incumbent_list& incumbents, const known_candidate& known)
+      : base(q, c, evaluator, any_met, incumbents, known), steps_(steps) {}
 
   /// Evaluates replicas of one deployment, without speculation and with each of the request's
   /// speculations.
@@ -190,7 +190,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
     const double intervals = (std::max)(share.output_tokens - 1.0, 1e-9);
     sized_result per_sequence{replicas * share.output_tokens * token / (intervals * decode_time),
                               decode_time};
-    sized_result most = most_replicas_;
+    sized_result most = known_.most_replicas;
     for (std::size_t i = limits.size(); i-- > 0;) {
       const bool is_known = i == 0 && most.itl.value() > 0.0;
       const sized_result bound{
@@ -259,7 +259,6 @@ class candidate_evaluation : candidate_points<Evaluator> {
   }
 
   steps_of_variants<Evaluator>& steps_;
-  sized_result most_replicas_;
 };
 
 /// Candidates of a plan in their order, in groups that share the steps of one deployment: they
@@ -295,10 +294,10 @@ template <class Evaluators>
 plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
                          const Evaluators& evaluators,
                          steps_of_variants<typename Evaluators::evaluator>& steps, bool any_met,
-                         const incumbent_list& incumbents, const sized_result& most_replicas = {}) {
+                         const incumbent_list& incumbents, const known_candidate& known = {}) {
   if (c.kind == candidate_kind::infeasible) return {infeasible(c.reason, "", 1, 0), {}};
   const auto& evaluator = evaluators.at(*c.device, c.serving_engine);
-  candidate_evaluation evaluation(q, c, evaluator, steps, any_met, incumbents, most_replicas);
+  candidate_evaluation evaluation(q, c, evaluator, steps, any_met, incumbents, known);
   if (c.kind != candidate_kind::pools) return evaluation.evaluate_replicas();
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }

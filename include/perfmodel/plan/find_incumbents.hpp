@@ -5,6 +5,7 @@
 #include <perfmodel/plan/candidates.hpp>
 #include <perfmodel/plan/evaluate.hpp>
 #include <perfmodel/plan/incumbents.hpp>
+#include <span>
 #include <vector>
 
 namespace perfmodel::inline v0_3::detail {
@@ -22,13 +23,14 @@ std::vector<timed_candidate> fastest_candidates(const plan_request& q, const acc
                                                 const std::vector<plan_candidate>& candidates,
                                                 const Evaluators& evaluators) {
   const incumbent_list none;
+  const known_candidate nothing;
   std::vector<timed_candidate> all;
   for (const plan_candidate& c : candidates) {
     if (c.kind != candidate_kind::replicas || c.device != &a || c.chunk_tokens) continue;
     const auto& evaluator = evaluators.at(a, c.serving_engine);
     steps_of_variants<typename Evaluators::evaluator> steps;
     const auto time =
-        candidate_evaluation(q, c, evaluator, steps, false, none).time_of_single_decode();
+        candidate_evaluation(q, c, evaluator, steps, false, none, nothing).time_of_single_decode();
     if (time) all.push_back({&c, *time});
   }
   std::stable_sort(all.begin(), all.end(), [](const timed_candidate& x, const timed_candidate& y) {
@@ -58,6 +60,7 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
                                const Evaluators& evaluators) {
   constexpr int tries = 3;
   const incumbent_list none;
+  const known_candidate nothing;
   incumbent_list found(has_all_prices(q));
   for (const accelerator& a : q.accelerators) {
     const auto fastest = fastest_candidates(q, a, candidates, evaluators);
@@ -71,7 +74,8 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
           continue;
         const auto& evaluator = evaluators.at(a, x.candidate->serving_engine);
         const auto index = static_cast<std::size_t>(&x - fastest.data());
-        candidate_evaluation evaluation(q, *x.candidate, evaluator, steps[index], false, none);
+        candidate_evaluation evaluation(q, *x.candidate, evaluator, steps[index], false, none,
+                                        nothing);
         const evaluated_point point = evaluation.evaluate_count(gpus / ranks);
         if (may_be_incumbent(q, point)) {
           found.add(point.point);
@@ -84,9 +88,9 @@ incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_can
   return found;
 }
 
-/// Incumbents of a closed loop, and for each candidate the result of its most replicas.
+/// Incumbents of a closed loop, and what is known of each candidate.
 struct closed_incumbents {
-  std::vector<sized_result> most_replicas{};
+  std::vector<known_candidate> candidates{};
   incumbent_list found{};
 };
 
@@ -96,91 +100,160 @@ struct ranked_candidate {
   double merit = 0.0;
 };
 
-/// For each accelerator and number of ranks the candidate with the least merit.
+/// For each accelerator and number of ranks the candidates with the least merit.
 class best_of_ranks {
  public:
   explicit best_of_ranks(const std::vector<plan_candidate>& candidates) : candidates_(candidates) {}
 
   void add(const ranked_candidate& x) {
+    std::size_t alike = 0;
+    ranked_candidate* worst = nullptr;
     for (ranked_candidate& known : all_) {
       if (!is_alike(candidates_[known.index], candidates_[x.index])) continue;
-      if (x.merit < known.merit) known = x;
-      return;
+      ++alike;
+      if (worst == nullptr || worst->merit < known.merit) worst = &known;
     }
-    all_.push_back(x);
+    if (alike < most) {
+      all_.push_back(x);
+    } else if (x.merit < worst->merit) {
+      *worst = x;
+    }
   }
   const std::vector<ranked_candidate>& all() const { return all_; }
 
  private:
+  static constexpr std::size_t most = 1;  ///< of each accelerator and number of ranks
+
   static bool is_alike(const plan_candidate& a, const plan_candidate& b) {
-    return a.device == b.device && a.layout.ranks() == b.layout.ranks();
+    return a.device == b.device && a.precision == b.precision &&
+           a.layout.ranks() == b.layout.ranks();
   }
   const std::vector<plan_candidate>& candidates_;
   std::vector<ranked_candidate> all_{};
 };
 
-/// Incumbents of a plan for a closed loop. First the most replicas of every candidate are
-/// evaluated, then all replica counts of the best of them: one for each accelerator and number of
-/// ranks.
+/// Search for the incumbents of a plan for a closed loop. First the most replicas of every
+/// candidate are evaluated, then all replica counts of the best of them: two for each accelerator
+/// and number of ranks. The evaluation of the plan takes over the points found here.
 /// Test: tests/unit/plan_incumbents.cpp, the plan without incumbents.
+template <class Evaluators, class Executor>
+class closed_incumbent_search {
+ public:
+  closed_incumbent_search(const plan_request& q, const std::vector<plan_candidate>& candidates,
+                          const Evaluators& evaluators, const Executor& executor)
+      : q_(q),
+        candidates_(candidates),
+        evaluators_(evaluators),
+        executor_(executor),
+        all_{std::vector<known_candidate>(candidates.size()), incumbent_list(has_all_prices(q))},
+        best_(candidates) {}
+
+  closed_incumbents find() {
+    evaluate_most_replicas();
+    evaluate_best();
+    return std::move(all_);
+  }
+
+ private:
+  using steps_type = steps_of_variants<typename Evaluators::evaluator>;
+  static constexpr std::size_t first_round = 4;
+
+  auto evaluation_of(std::size_t i, const incumbent_list& known, steps_type& steps) const {
+    const plan_candidate& c = candidates_[i];
+    return candidate_evaluation(q_, c, evaluators_.at(*c.device, c.serving_engine), steps, true,
+                                known, all_.candidates[i]);
+  }
+
+  void evaluate_most_replicas() {
+    const candidate_groups groups(candidates_);
+    executor_(
+        groups.size(),
+        [&](std::size_t group, bool) {
+          steps_type steps;
+          group_evaluation all;
+          groups.visit(group, [&](std::size_t i) {
+            all.emplace_back();
+            if (candidates_[i].kind == candidate_kind::replicas)
+              all.back() = evaluation_of(i, none_, steps).evaluate_most_replicas();
+          });
+          return all;
+        },
+        [&](std::size_t group, const group_evaluation& all) {
+          auto e = all.begin();
+          groups.visit(group, [&](std::size_t i) { note_most_replicas(i, *e++); });
+          return true;
+        });
+  }
+  void note_most_replicas(std::size_t i, const plan_evaluation& e) {
+    if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
+    const evaluated_point& x = e.sweeps.front().points.front();
+    const plan_point& p = x.point;
+    known_candidate& known = all_.candidates[i];
+    const double cost = cost_of(p, all_.found.all_priced());
+    if (p.serving.feasible) {
+      known.most_replicas = {p.output_rate, p.serving.itl};
+      best_.add({i, cost * p.serving.itl.value()});
+      if (may_be_incumbent(q_, x)) add_incumbent(q_, x, all_.found);
+      if (all_.found.dominate(p.gpus, cost, p.serving.itl)) return;  // it is not asked for again
+    }
+    known.points.push_back(x);
+  }
+
+  /// Evaluates the best candidates in rounds, each with the incumbents of the rounds before it.
+  void evaluate_best() {
+    std::vector<ranked_candidate> best = best_.all();
+    std::stable_sort(
+        best.begin(), best.end(),
+        [](const ranked_candidate& x, const ranked_candidate& y) { return x.merit < y.merit; });
+    std::size_t begin = 0;
+    for (std::size_t size = first_round; begin < best.size(); size *= 2) {
+      const std::size_t count = (std::min)(size, best.size() - begin);
+      evaluate_round({best.data() + begin, count});
+      begin += count;
+    }
+  }
+  void evaluate_round(std::span<const ranked_candidate> round) {
+    const incumbent_list found = all_.found;
+    executor_(
+        round.size(),
+        [&](std::size_t k, bool) {
+          steps_type steps;
+          return group_evaluation{
+              evaluation_of(round[k].index, found, steps).evaluate_replicas(false)};
+        },
+        [&](std::size_t k, const group_evaluation& all) {
+          known_candidate& known = all_.candidates[round[k].index];
+          known.points.clear();
+          for (const batch_sweep& sweep : all.front().sweeps) {
+            add_incumbents(sweep);
+            known.points.insert(known.points.end(), sweep.points.begin(), sweep.points.end());
+          }
+          return true;
+        });
+  }
+  /// Adds the points of a sweep up to one after which the collector takes none.
+  void add_incumbents(const batch_sweep& sweep) {
+    for (const evaluated_point& x : sweep.points) {
+      if (may_be_incumbent(q_, x)) add_incumbent(q_, x, all_.found);
+      if (!may_try_less(q_, x, true)) return;
+    }
+  }
+
+  const plan_request& q_;
+  const std::vector<plan_candidate>& candidates_;
+  const Evaluators& evaluators_;
+  const Executor& executor_;
+  const incumbent_list none_{};
+  closed_incumbents all_;
+  best_of_ranks best_;
+};
+
+/// Incumbents of a plan for a closed loop.
 template <class Evaluators, class Executor>
 closed_incumbents find_closed_incumbents(const plan_request& q,
                                          const std::vector<plan_candidate>& candidates,
                                          const Evaluators& evaluators, const Executor& executor) {
-  const bool all_priced = has_all_prices(q);
-  closed_incumbents all{std::vector<sized_result>(candidates.size()), incumbent_list(all_priced)};
-  best_of_ranks best(candidates);
-  using steps_type = steps_of_variants<typename Evaluators::evaluator>;
-  const auto evaluation_of = [&](std::size_t i, const incumbent_list& known, steps_type& steps) {
-    const plan_candidate& c = candidates[i];
-    return candidate_evaluation(q, c, evaluators.at(*c.device, c.serving_engine), steps, true,
-                                known, all.most_replicas[i]);
-  };
-  const auto note_most_replicas = [&](std::size_t i, const plan_evaluation& e) {
-    if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
-    const evaluated_point& x = e.sweeps.front().points.front();
-    const plan_point& p = x.point;
-    if (!p.serving.feasible) return;
-    all.most_replicas[i] = {p.output_rate, p.serving.itl};
-    best.add({i, cost_of(p, all_priced) * p.serving.itl.value()});
-    if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
-  };
-  const incumbent_list none;
-  const candidate_groups groups(candidates);
-  executor(
-      groups.size(),
-      [&](std::size_t group, bool) {
-        steps_type steps;
-        group_evaluation evaluations;
-        groups.visit(group, [&](std::size_t i) {
-          evaluations.emplace_back();
-          if (candidates[i].kind != candidate_kind::replicas) return;
-          evaluations.back() = evaluation_of(i, none, steps).evaluate_most_replicas();
-        });
-        return evaluations;
-      },
-      [&](std::size_t group, const group_evaluation& evaluations) {
-        auto e = evaluations.begin();
-        groups.visit(group, [&](std::size_t i) { note_most_replicas(i, *e++); });
-        return true;
-      });
-  const incumbent_list first = all.found;
-  executor(
-      best.all().size(),
-      [&](std::size_t k, bool) {
-        steps_type steps;
-        return group_evaluation{
-            evaluation_of(best.all()[k].index, first, steps).evaluate_replicas(false)};
-      },
-      [&](std::size_t, const group_evaluation& evaluations) {
-        for (const batch_sweep& sweep : evaluations.front().sweeps) {
-          for (const evaluated_point& x : sweep.points) {
-            if (may_be_incumbent(q, x)) add_incumbent(q, x, all.found);
-          }
-        }
-        return true;
-      });
-  return all;
+  return closed_incumbent_search(q, candidates, evaluators, executor).find();
 }
 
 }  // namespace perfmodel::inline v0_3::detail

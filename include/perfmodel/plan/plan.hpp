@@ -257,7 +257,7 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
                         const Executor& executor, Progress& progress) {
   const std::vector<plan_candidate> candidates = enumerate_candidates(q, scope);
   const evaluator_list<Evaluator> evaluators(candidates, make_evaluator);
-  closed_incumbents known{std::vector<sized_result>(candidates.size())};
+  closed_incumbents known{std::vector<known_candidate>(candidates.size())};
   if constexpr (Evaluator::predicts) {
     if (!q.load.is_closed()) {
       known.found = find_incumbents(q, candidates, evaluators);
@@ -274,7 +274,7 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
         group_evaluation all;
         groups.visit(group, [&](std::size_t i) {
           all.push_back(evaluate(q, candidates[i], evaluators, steps, any_met, known.found,
-                                 known.most_replicas[i]));
+                                 known.candidates[i]));
         });
         return all;
       },
