@@ -224,6 +224,25 @@ TEST_CASE("plan incumbents: points that are known are not evaluated again") {
       check_equal(again.sweeps[i].points[k].point, alone.sweeps[i].points[k].point);
     }
   }
+  // Nor are they left out, though an incumbent dominates all points.
+  pm::plan_point best;
+  best.gpus = 1;
+  best.gpu_time_per_million = 1e-9 * pm::second;
+  best.serving.itl = 1e-9 * pm::second;
+  pm::detail::incumbent_list all;
+  all.add(best);
+  const auto count = [&](const pm::detail::known_candidate& before) {
+    pm::detail::steps_of_variants<evaluator> steps;
+    std::size_t points = 0;
+    for (const pm::detail::batch_sweep& sweep :
+         pm::detail::candidate_evaluation(q, c, by_policy, steps, true, all, before)
+             .evaluate_replicas()
+             .sweeps)
+      points += sweep.points.size();
+    return points;
+  };
+  CHECK(count(known) == known.points.size());
+  CHECK(count({}) <= 1);
 }
 
 }  // namespace unit_plan_incumbents

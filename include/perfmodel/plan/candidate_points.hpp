@@ -32,12 +32,13 @@ plan_misses misses_of(const plan_request& q, const Estimate& s) {
 
 struct evaluated_point {
   plan_point point{};
-  plan_misses misses{};  ///< all 0 for an infeasible point
+  plan_misses misses{};          ///< all 0 for an infeasible point
+  bool is_within_bound = false;  ///< its throughput has been compared with its bound
 };
 
-/// What is known of a candidate before its evaluation, in a closed loop.
+/// What is known of a candidate before its evaluation.
 struct known_candidate {
-  sized_result most_replicas{};           ///< result of the largest replica count
+  sized_result most_replicas{};           ///< result of the largest replica count, closed loop
   std::vector<evaluated_point> points{};  ///< points evaluated before
 };
 
@@ -71,8 +72,13 @@ inline bool may_try_less(const plan_request& q, const evaluated_point& x, bool a
 
 /// Next batch limit of a sweep: the largest power of two below `limit`.
 inline double next_limit(double limit) {
-  const double power = std::exp2(std::floor(std::log2(limit)));
-  return power < limit ? power : 0.5 * limit;
+  int exponent = 0;
+  return std::frexp(limit, &exponent) > 0.5 ? std::ldexp(1.0, exponent - 1) : 0.5 * limit;
+}
+/// Number of batch limits of a sweep from `limit` on.
+inline long count_limits(double limit) {
+  int exponent = 0;
+  return std::frexp(limit, &exponent) > 0.5 ? exponent + 1 : exponent;
 }
 
 /// Mean price per device of a point, over both pools; empty if a price is missing.
@@ -234,7 +240,7 @@ class candidate_points {
       points.push_back(*known);
       return may_try_less(q_, *known, any_met_);
     }
-    points.push_back({replicas, {}});
+    points.push_back({replicas});
     plan_point& p = points.back().point;
     p.batch_limit = *share.batch_limit;
     if (!serve(share, p)) {
@@ -259,12 +265,11 @@ class candidate_points {
     double limit = largest_limit(d, share, capacity);
     for (; limit >= 1.0; limit = next_limit(limit)) {
       if (limit <= filled) {
-        ++out_.sweeps.back().pruned;
-      } else {
-        share.batch_limit = limit;
-        if (!serve_point(replicas, share, serve)) break;
+        out_.sweeps.back().pruned += count_limits(limit);
+        break;
       }
-      if (!is_closed) break;
+      share.batch_limit = limit;
+      if (!serve_point(replicas, share, serve) || !is_closed) break;
     }
   }
 

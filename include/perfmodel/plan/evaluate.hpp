@@ -24,6 +24,8 @@ class candidate_evaluation : candidate_points<Evaluator> {
   using base::evaluator_;
   using base::incumbents_;
   using base::known_;
+  using base::known_point;
+  using base::largest_limit;
   using base::limits_of;
   using base::longest;
   using base::out_;
@@ -111,11 +113,12 @@ class candidate_evaluation : candidate_points<Evaluator> {
     const std::vector<int> counts = replica_counts(d);
     if (counts.empty()) return std::move(out_);
     auto& steps = steps_.of(evaluator_, d);
-    sweep_count(d, counts, counts.size() - 1, std::nullopt,
-                kv_capacity(d, q_.load.shared, context_of(d)).sequences,
-                [&](const service_load& l, plan_point& p) {
-                  return out_.sweeps.back().points.size() == 1 && serve(d, l, steps, p);
-                });
+    service_load share = share_of(counts.back());
+    share.batch_limit =
+        largest_limit(d, share, kv_capacity(d, q_.load.shared, context_of(d)).sequences);
+    out_.sweeps.emplace_back();
+    (void)serve_point(point_of(d.layout, counts.back()), share,
+                      [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
     return std::move(out_);
   }
 
@@ -138,7 +141,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
             p.batch_limit = limit;
             p.output_rate = s.output_rate;
             p.serving = s;
-            out_.sweeps.emplace_back().points.push_back({std::move(p), {}});
+            out_.sweeps.emplace_back().points.push_back({std::move(p)});
             (void)complete_point(*c_.prefill_device);
           });
     }
@@ -166,6 +169,12 @@ class candidate_evaluation : candidate_points<Evaluator> {
   bool is_dominated(int gpus, const sized_result& x) const {
     const double cost = cost_of(*c_.device, gpus, x.output_rate, incumbents_.all_priced());
     return incumbents_.dominate(gpus, cost, x.itl);
+  }
+  /// Whether a point of this replica count is known. It costs nothing, and may be an incumbent.
+  bool has_known(int replicas) const {
+    return std::any_of(known_.points.begin(), known_.points.end(), [&](const evaluated_point& x) {
+      return x.point.replicas == replicas && !x.point.speculation_index;
+    });
   }
   /// Result of a point; unknown where the point is not feasible.
   static sized_result result_of(const evaluated_point& x) {
@@ -196,7 +205,8 @@ class candidate_evaluation : candidate_points<Evaluator> {
       const sized_result bound{
           min(limits[i] * per_sequence.output_rate, most_gain * most.output_rate),
           (1.0 - margin) * per_sequence.itl};
-      if (is_known ? is_dominated(point.gpus, most) : is_dominated(point.gpus, bound)) {
+      if (is_dominated(point.gpus, is_known ? most : bound) &&
+          known_point(point, limits[i]) == nullptr) {
         ++out_.sweeps.back().pruned;
         continue;
       }
@@ -221,11 +231,11 @@ class candidate_evaluation : candidate_points<Evaluator> {
     constexpr double margin = 0.08;
     const std::size_t first = out_.sweeps.size();
     sized_result more = search_limits(d, counts.back(), capacity, decode_time, serve_load);
+    long pruned = 0;
     for (std::size_t i = counts.size() - 1; i-- > 0;) {
       const sized_result bound{(1.0 + margin) * more.output_rate, (1.0 - margin) * more.itl};
-      if (is_dominated(counts[i] * d.layout.ranks(), bound)) {
-        out_.sweeps.emplace_back().pruned =
-            static_cast<long>(limits_of(d, share_of(counts[i]), capacity).size());
+      if (is_dominated(counts[i] * d.layout.ranks(), bound) && !has_known(counts[i])) {
+        pruned += count_limits(largest_limit(d, share_of(counts[i]), capacity));
         continue;
       }
       sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
@@ -233,6 +243,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
       more = points.empty() ? sized_result{} : result_of(points.front());
     }
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
+    out_.sweeps.emplace_back().pruned = pruned;
   }
 
   /// Evaluates the replica counts of an open loop that may be in a row of the result. Their cost is
@@ -247,7 +258,8 @@ class candidate_evaluation : candidate_points<Evaluator> {
     for (std::size_t i = counts.size(); i-- > 0;) {
       const service_load share = share_of(counts[i]);
       const token_rate<> rate = counts[i] * output_rate_of(share, share.rate());
-      if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least})) {
+      if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least}) &&
+          !has_known(counts[i])) {
         out_.sweeps.emplace_back().pruned = 1;
         continue;
       }

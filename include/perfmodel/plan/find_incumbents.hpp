@@ -39,6 +39,13 @@ std::vector<timed_candidate> fastest_candidates(const plan_request& q, const acc
   return all;
 }
 
+/// Whether a plan tries replicas of `ranks` devices on `gpus` of at most `most` devices.
+inline bool is_count(int gpus, int ranks, int most) {
+  if (gpus % ranks != 0) return false;
+  const std::vector<int> counts = counts_up_to(most / ranks);
+  return std::binary_search(counts.begin(), counts.end(), gpus / ranks);
+}
+
 /// Whether a point serves the load within the targets, and the request does not refuse it.
 inline bool may_be_incumbent(const plan_request& q, const evaluated_point& x) {
   const auto is_of = [&x](const plan_refusal& r) { return refuses(r, x.point); };
@@ -46,53 +53,54 @@ inline bool may_be_incumbent(const plan_request& q, const evaluated_point& x) {
          std::none_of(q.refused.begin(), q.refused.end(), is_of);
 }
 
-/// Adds a point unless it exceeds its own bound.
-inline void add_incumbent(const plan_request& q, const evaluated_point& x, incumbent_list& all) {
-  if (!all.has_better(x.point) && !exceeded_bound(q, x.point)) all.add(x.point);
+/// Adds a point if it may be an incumbent, unless it exceeds its own bound.
+inline void add_incumbent(const plan_request& q, evaluated_point& x, incumbent_list& all) {
+  if (!may_be_incumbent(q, x) || all.has_better(x.point)) return;
+  if (!x.is_within_bound && exceeded_bound(q, x.point)) return;
+  x.is_within_bound = true;
+  all.add(x.point);
 }
+
+/// Incumbents of a plan, and what is known of each candidate.
+struct known_candidates {
+  std::vector<known_candidate> candidates{};
+  incumbent_list found{};
+};
 
 /// Incumbents of a plan for an open loop, where the cost of a point is known without its
 /// evaluation. Each accelerator and number of GPUs has the point of the deployment with the least
 /// decode time of one sequence, of the first three that fill these GPUs.
 /// Test: tests/unit/plan_incumbents.cpp, the plan without incumbents.
 template <class Evaluators>
-incumbent_list find_incumbents(const plan_request& q, const std::vector<plan_candidate>& candidates,
-                               const Evaluators& evaluators) {
+known_candidates find_incumbents(const plan_request& q,
+                                 const std::vector<plan_candidate>& candidates,
+                                 const Evaluators& evaluators) {
   constexpr int tries = 3;
   const incumbent_list none;
   const known_candidate nothing;
-  incumbent_list found(has_all_prices(q));
+  known_candidates all{std::vector<known_candidate>(candidates.size()),
+                       incumbent_list(has_all_prices(q))};
   for (const accelerator& a : q.accelerators) {
     const auto fastest = fastest_candidates(q, a, candidates, evaluators);
     std::vector<steps_of_variants<typename Evaluators::evaluator>> steps(fastest.size());
     for (const int gpus : counts_up_to(q.gpus)) {
       int tried = 0;
-      for (const timed_candidate& x : fastest) {
-        const int ranks = x.candidate->layout.ranks();
-        const std::vector<int> counts = counts_up_to(q.gpus / ranks);
-        if (gpus % ranks != 0 || !std::binary_search(counts.begin(), counts.end(), gpus / ranks))
-          continue;
-        const auto& evaluator = evaluators.at(a, x.candidate->serving_engine);
-        const auto index = static_cast<std::size_t>(&x - fastest.data());
-        candidate_evaluation evaluation(q, *x.candidate, evaluator, steps[index], false, none,
-                                        nothing);
-        const evaluated_point point = evaluation.evaluate_count(gpus / ranks);
-        if (may_be_incumbent(q, point)) {
-          found.add(point.point);
-          break;
-        }
-        if (++tried == tries) break;
+      for (std::size_t i = 0; i < fastest.size() && tried < tries; ++i) {
+        const plan_candidate& c = *fastest[i].candidate;
+        if (!is_count(gpus, c.layout.ranks(), q.gpus)) continue;
+        candidate_evaluation evaluation(q, c, evaluators.at(a, c.serving_engine), steps[i], false,
+                                        none, nothing);
+        const evaluated_point point = evaluation.evaluate_count(gpus / c.layout.ranks());
+        all.candidates[static_cast<std::size_t>(&c - candidates.data())].points.push_back(point);
+        ++tried;
+        if (!may_be_incumbent(q, point)) continue;
+        all.found.add(point.point);
+        break;
       }
     }
   }
-  return found;
+  return all;
 }
-
-/// Incumbents of a closed loop, and what is known of each candidate.
-struct closed_incumbents {
-  std::vector<known_candidate> candidates{};
-  incumbent_list found{};
-};
 
 /// Candidate with the merit of its most replicas: cost x ITL, the less the better.
 struct ranked_candidate {
@@ -148,7 +156,7 @@ class closed_incumbent_search {
         all_{std::vector<known_candidate>(candidates.size()), incumbent_list(has_all_prices(q))},
         best_(candidates) {}
 
-  closed_incumbents find() {
+  known_candidates find() {
     evaluate_most_replicas();
     evaluate_best();
     return std::move(all_);
@@ -186,17 +194,17 @@ class closed_incumbent_search {
   }
   void note_most_replicas(std::size_t i, const plan_evaluation& e) {
     if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
-    const evaluated_point& x = e.sweeps.front().points.front();
+    evaluated_point x = e.sweeps.front().points.front();
     const plan_point& p = x.point;
     known_candidate& known = all_.candidates[i];
     const double cost = cost_of(p, all_.found.all_priced());
     if (p.serving.feasible) {
       known.most_replicas = {p.output_rate, p.serving.itl};
       best_.add({i, cost * p.serving.itl.value()});
-      if (may_be_incumbent(q_, x)) add_incumbent(q_, x, all_.found);
+      add_incumbent(q_, x, all_.found);
       if (all_.found.dominate(p.gpus, cost, p.serving.itl)) return;  // it is not asked for again
     }
-    known.points.push_back(x);
+    known.points.push_back(std::move(x));
   }
 
   /// Evaluates the best candidates in rounds, each with the incumbents of the rounds before it.
@@ -225,16 +233,18 @@ class closed_incumbent_search {
           known_candidate& known = all_.candidates[round[k].index];
           known.points.clear();
           for (const batch_sweep& sweep : all.front().sweeps) {
-            add_incumbents(sweep);
+            const std::size_t first_of_sweep = known.points.size();
             known.points.insert(known.points.end(), sweep.points.begin(), sweep.points.end());
+            add_incumbents(
+                {known.points.begin() + static_cast<long>(first_of_sweep), known.points.end()});
           }
           return true;
         });
   }
   /// Adds the points of a sweep up to one after which the collector takes none.
-  void add_incumbents(const batch_sweep& sweep) {
-    for (const evaluated_point& x : sweep.points) {
-      if (may_be_incumbent(q_, x)) add_incumbent(q_, x, all_.found);
+  void add_incumbents(std::span<evaluated_point> sweep) {
+    for (evaluated_point& x : sweep) {
+      add_incumbent(q_, x, all_.found);
       if (!may_try_less(q_, x, true)) return;
     }
   }
@@ -244,15 +254,15 @@ class closed_incumbent_search {
   const Evaluators& evaluators_;
   const Executor& executor_;
   const incumbent_list none_{};
-  closed_incumbents all_;
+  known_candidates all_;
   best_of_ranks best_;
 };
 
 /// Incumbents of a plan for a closed loop.
 template <class Evaluators, class Executor>
-closed_incumbents find_closed_incumbents(const plan_request& q,
-                                         const std::vector<plan_candidate>& candidates,
-                                         const Evaluators& evaluators, const Executor& executor) {
+known_candidates find_closed_incumbents(const plan_request& q,
+                                        const std::vector<plan_candidate>& candidates,
+                                        const Evaluators& evaluators, const Executor& executor) {
   return closed_incumbent_search(q, candidates, evaluators, executor).find();
 }
 

@@ -257,15 +257,15 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
                         const Executor& executor, Progress& progress) {
   const std::vector<plan_candidate> candidates = enumerate_candidates(q, scope);
   const evaluator_list<Evaluator> evaluators(candidates, make_evaluator);
-  closed_incumbents known{std::vector<known_candidate>(candidates.size())};
+  known_candidates known{std::vector<known_candidate>(candidates.size())};
   if constexpr (Evaluator::predicts) {
     if (!q.load.is_closed()) {
-      known.found = find_incumbents(q, candidates, evaluators);
+      known = find_incumbents(q, candidates, evaluators);
     } else if (!q.load.preemption_mode) {
       known = find_closed_incumbents(q, candidates, evaluators, executor);
     }
   }
-  plan_collector collector(q, progress);
+  plan_collector collector(q, progress, true, known.found);
   const candidate_groups groups(candidates);
   executor(
       groups.size(),
