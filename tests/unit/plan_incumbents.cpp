@@ -243,6 +243,12 @@ TEST_CASE("plan incumbents: points that are known are not evaluated again") {
   };
   CHECK(count(known) == known.points.size());
   CHECK(count({}) <= 1);
+  pm::detail::known_candidate too_large;
+  too_large.memory = pm::detail::candidate_memory{pm::infeasible("it is too large", "B", 2.0, 1.0)};
+  pm::detail::steps_of_variants<evaluator> steps;
+  CHECK_FALSE(pm::detail::candidate_evaluation(q, c, by_policy, steps, true, none, too_large)
+                  .evaluate_replicas()
+                  .feasible);
 }
 
 }  // namespace unit_plan_incumbents

@@ -36,8 +36,33 @@ struct evaluated_point {
   bool is_within_bound = false;  ///< its throughput has been compared with its bound
 };
 
+/// Memory of a candidate.
+struct candidate_memory {
+  feasibility feasible{};
+  double capacity = 0.0;  ///< sequences that the KV cache holds
+  std::optional<service_memory<double>> service{};
+  std::optional<double> growing_capacity{};
+
+  /// Takes over what the loads of a deployment share, and gives it to others.
+  template <class Steps>
+  void take(const Steps& steps) {
+    if constexpr (shares_loads<Steps>) {
+      service = steps.memory;
+      growing_capacity = steps.growing_capacity;
+    }
+  }
+  template <class Steps>
+  void give(Steps& steps) const {
+    if constexpr (shares_loads<Steps>) {
+      steps.memory = service;
+      steps.growing_capacity = growing_capacity;
+    }
+  }
+};
+
 /// What is known of a candidate before its evaluation.
 struct known_candidate {
+  std::optional<candidate_memory> memory{};
   sized_result most_replicas{};           ///< result of the largest replica count, closed loop
   std::vector<evaluated_point> points{};  ///< points evaluated before
 };
@@ -53,6 +78,7 @@ struct batch_sweep {
 struct plan_evaluation {
   feasibility feasible{};
   std::vector<batch_sweep> sweeps{};
+  std::optional<candidate_memory> memory{};  ///< for further evaluations; empty: not asked for
 };
 /// Evaluations of the candidates that share engine steps.
 using group_evaluation = std::vector<plan_evaluation>;
@@ -120,6 +146,16 @@ class candidate_points {
   deployment deployment_of_candidate() const {
     return deployment_of(q_, *c_.device, *c_.precision, c_.layout, c_.serving_engine,
                          c_.chunk_tokens);
+  }
+  /// Memory of the candidate, computed and checked unless it is known.
+  candidate_memory memory_of(const deployment& d) const {
+    if (known_.memory) return *known_.memory;
+    candidate_memory m{.feasible = fits(d, 1.0, longest())};
+    if (!m.feasible) return m;
+    check_deployment(d);
+    if (c_.kind == candidate_kind::replicas)
+      m.capacity = kv_capacity(d, q_.load.shared, context_of(d)).sequences;
+    return m;
   }
   /// Context of a sequence for which an engine reserves memory.
   double context_of(const deployment& d) const {

@@ -28,6 +28,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
   using base::largest_limit;
   using base::limits_of;
   using base::longest;
+  using base::memory_of;
   using base::out_;
   using base::point_of;
   using base::q_;
@@ -49,13 +50,12 @@ class candidate_evaluation : candidate_points<Evaluator> {
   /// speculations.
   plan_evaluation evaluate_replicas(bool with_speculations = true) {
     const deployment d = deployment_of_candidate();
-    out_.feasible = fits(d, 1.0, longest());
-    if (!out_.feasible) return std::move(out_);
-    check_deployment(d);
-    if (c_.kind == candidate_kind::memory_only) return std::move(out_);
-    const double context = context_of(d);
+    const candidate_memory memory = memory_of(d);
+    out_.feasible = memory.feasible;
+    if (!out_.feasible || c_.kind == candidate_kind::memory_only) return std::move(out_);
+    const double capacity = memory.capacity;
     auto& steps = steps_.of(evaluator_, d);
-    const double capacity = kv_capacity(d, q_.load.shared, context).sequences;
+    memory.give(steps);
     const auto of_load = [&](const service_load& l, plan_point& p) {
       return serve(d, l, steps, p);
     };
@@ -76,7 +76,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
     if constexpr (Evaluator::predicts) {
       for (std::size_t i = 0; with_speculations && i < q_.speculations.size(); ++i) {
         const speculation s = speculation_for(q_.speculations[i], d);
-        sweep_replicas(d, i, speculative_capacity(d, s, context, q_.load.shared).sequences,
+        sweep_replicas(d, i, speculative_capacity(d, s, context_of(d), q_.load.shared).sequences,
                        [&](const service_load& l, plan_point& p) {
                          p.serving = evaluator_.serve_speculation(d, l, s);
                          return true;
@@ -107,18 +107,19 @@ class candidate_evaluation : candidate_points<Evaluator> {
   /// the deployment does not fit in memory.
   plan_evaluation evaluate_most_replicas() {
     const deployment d = deployment_of_candidate();
-    out_.feasible = fits(d, 1.0, longest());
+    candidate_memory memory = memory_of(d);
+    out_.feasible = memory.feasible;
+    out_.memory = memory;
     if (!out_.feasible || c_.kind != candidate_kind::replicas) return std::move(out_);
-    check_deployment(d);
     const std::vector<int> counts = replica_counts(d);
     if (counts.empty()) return std::move(out_);
     auto& steps = steps_.of(evaluator_, d);
     service_load share = share_of(counts.back());
-    share.batch_limit =
-        largest_limit(d, share, kv_capacity(d, q_.load.shared, context_of(d)).sequences);
+    share.batch_limit = largest_limit(d, share, memory.capacity);
     out_.sweeps.emplace_back();
     (void)serve_point(point_of(d.layout, counts.back()), share,
                       [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
+    out_.memory->take(steps);
     return std::move(out_);
   }
 
@@ -286,11 +287,21 @@ class candidate_groups {
   /// Calls visit(number of the candidate) for each candidate of a group.
   template <class Visit>
   void visit(std::size_t group, const Visit& visit_candidate) const {
-    const std::size_t end = group + 1 < begins_.size() ? begins_[group + 1] : all_.size();
-    for (std::size_t i = begins_[group]; i < end; ++i) visit_candidate(i);
+    for (std::size_t i = begins_[group]; i < end_of(group); ++i) visit_candidate(i);
+  }
+  /// Evaluations of a group: evaluate(number of the candidate) for each.
+  template <class Evaluate>
+  group_evaluation evaluate(std::size_t group, const Evaluate& evaluate_candidate) const {
+    group_evaluation all;
+    all.reserve(end_of(group) - begins_[group]);
+    visit(group, [&](std::size_t i) { all.push_back(evaluate_candidate(i)); });
+    return all;
   }
 
  private:
+  std::size_t end_of(std::size_t group) const {
+    return group + 1 < begins_.size() ? begins_[group + 1] : all_.size();
+  }
   static bool are_variants(const plan_candidate& a, const plan_candidate& b) {
     return a.kind == candidate_kind::replicas && b.kind == a.kind && a.device == b.device &&
            a.serving_engine == b.serving_engine && a.precision == b.precision &&

@@ -178,13 +178,10 @@ class closed_incumbent_search {
         groups.size(),
         [&](std::size_t group, bool) {
           steps_type steps;
-          group_evaluation all;
-          groups.visit(group, [&](std::size_t i) {
-            all.emplace_back();
-            if (candidates_[i].kind == candidate_kind::replicas)
-              all.back() = evaluation_of(i, none_, steps).evaluate_most_replicas();
+          return groups.evaluate(group, [&](std::size_t i) -> plan_evaluation {
+            if (candidates_[i].kind != candidate_kind::replicas) return {};
+            return evaluation_of(i, none_, steps).evaluate_most_replicas();
           });
-          return all;
         },
         [&](std::size_t group, const group_evaluation& all) {
           auto e = all.begin();
@@ -193,18 +190,19 @@ class closed_incumbent_search {
         });
   }
   void note_most_replicas(std::size_t i, const plan_evaluation& e) {
-    if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
-    evaluated_point x = e.sweeps.front().points.front();
-    const plan_point& p = x.point;
     known_candidate& known = all_.candidates[i];
+    known.memory = e.memory;
+    if (e.sweeps.empty() || e.sweeps.front().points.empty()) return;
+    known.points.push_back(e.sweeps.front().points.front());
+    evaluated_point& x = known.points.back();
+    const plan_point& p = x.point;
+    if (!p.serving.feasible) return;
     const double cost = cost_of(p, all_.found.all_priced());
-    if (p.serving.feasible) {
-      known.most_replicas = {p.output_rate, p.serving.itl};
-      best_.add({i, cost * p.serving.itl.value()});
-      add_incumbent(q_, x, all_.found);
-      if (all_.found.dominate(p.gpus, cost, p.serving.itl)) return;  // it is not asked for again
-    }
-    known.points.push_back(std::move(x));
+    known.most_replicas = {p.output_rate, p.serving.itl};
+    best_.add({i, cost * p.serving.itl.value()});
+    add_incumbent(q_, x, all_.found);
+    // A point that is dominated is not asked for again.
+    if (all_.found.dominate(p.gpus, cost, p.serving.itl)) known.points.clear();
   }
 
   /// Evaluates the best candidates in rounds, each with the incumbents of the rounds before it.
@@ -226,8 +224,9 @@ class closed_incumbent_search {
         round.size(),
         [&](std::size_t k, bool) {
           steps_type steps;
-          return group_evaluation{
-              evaluation_of(round[k].index, found, steps).evaluate_replicas(false)};
+          group_evaluation one;
+          one.push_back(evaluation_of(round[k].index, found, steps).evaluate_replicas(false));
+          return one;
         },
         [&](std::size_t k, const group_evaluation& all) {
           known_candidate& known = all_.candidates[round[k].index];

@@ -271,12 +271,10 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
       groups.size(),
       [&](std::size_t group, bool any_met) {
         steps_of_variants<Evaluator> steps;
-        group_evaluation all;
-        groups.visit(group, [&](std::size_t i) {
-          all.push_back(evaluate(q, candidates[i], evaluators, steps, any_met, known.found,
-                                 known.candidates[i]));
+        return groups.evaluate(group, [&](std::size_t i) {
+          return evaluate(q, candidates[i], evaluators, steps, any_met, known.found,
+                          known.candidates[i]);
         });
-        return all;
       },
       [&](std::size_t group, const group_evaluation& all) {
         auto e = all.begin();
