@@ -203,9 +203,10 @@ class candidate_evaluation : candidate_points<Evaluator> {
     sized_result most = known_.most_replicas;
     for (std::size_t i = limits.size(); i-- > 0;) {
       const bool is_known = i == 0 && most.itl.value() > 0.0;
+      const bool decodes_one = limits[i] == 1.0 && d.layout.data == 1;  // in steps of `decode_time`
       const sized_result bound{
           min(limits[i] * per_sequence.output_rate, most_gain * most.output_rate),
-          (1.0 - margin) * per_sequence.itl};
+          (decodes_one ? 1.0 : 1.0 - margin) * per_sequence.itl};
       if (is_dominated(point.gpus, is_known ? most : bound) &&
           known_point(point, limits[i]) == nullptr) {
         ++out_.sweeps.back().pruned;
