@@ -120,6 +120,59 @@ TEST_CASE("plan incumbents: refused points leave out no others") {
   }
 }
 
+TEST_CASE("plan incumbents: replica counts that are overloaded are counted, not solved") {
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 30.0);
+  q.gpus = 64;
+  q.engines = {pm::engine::vllm};
+  q.precisions = {q.precisions[3]};
+  q.chunk_budgets.clear();
+  const pm::calibrated policy = measured(cat::h100_sxm, pm::engine::vllm);
+  using evaluator_type = pm::detail::prediction_evaluator<pm::calibrated>;
+  const evaluator_type evaluator(policy, pm::engine::vllm);
+  const pm::detail::plan_candidate c{.device = &q.accelerators.front(),
+                                     .serving_engine = pm::engine::vllm,
+                                     .precision = &q.precisions.front(),
+                                     .layout = {.tensor = 2}};
+  const pm::detail::incumbent_list none;
+  const pm::detail::known_candidate nothing;
+  pm::detail::steps_of_variants<evaluator_type> steps;
+  const pm::detail::plan_evaluation e =
+      pm::detail::candidate_evaluation(q, c, evaluator, steps, true, none, nothing)
+          .evaluate_replicas();
+  // Each count by itself, from one replica on.
+  const pm::deployment d{.device = cat::h100_sxm,
+                         .model = cat::llama_3_70b,
+                         .layout = c.layout,
+                         .weights = c.precision->weights,
+                         .activations = c.precision->activations,
+                         .kv = c.precision->kv,
+                         .serving_engine = pm::engine::vllm};
+  long overloaded = 0;
+  pm::feasibility nearest;
+  for (int n = 1; n <= 32; ++n) {
+    const pm::serving_estimate s = pm::serving(d, pm::per_replica(q.load, n), policy);
+    if (s.feasible) break;
+    ++overloaded;
+    nearest = s.feasible;
+  }
+  REQUIRE(overloaded > 2);
+  REQUIRE_FALSE(e.sweeps.empty());
+  REQUIRE(e.sweeps.front().points.size() == 1);
+  const pm::detail::evaluated_point& x = e.sweeps.front().points.front();
+  CHECK(x.point.replicas == overloaded);
+  CHECK(x.overloaded == overloaded - 1);
+  CHECK(x.point.serving.feasible.needed == nearest.needed);
+  long told = 0;
+  const auto progress = [&](long) { ++told; };
+  pm::detail::plan_collector collector(q, progress);
+  collector.add(c, e);
+  const pm::plan_result r = collector.finish();
+  REQUIRE(r.rejected.size() == 1);
+  CHECK(r.rejected.front().count == overloaded);
+  CHECK(r.rejected.front().needed == nearest.needed);
+  CHECK(r.evaluated == 32);
+}
+
 TEST_CASE("plan incumbents: the ITL to beat, by hand") {
   const auto point = [](int gpus, double cost, double itl) {
     pm::plan_point p;

@@ -34,6 +34,7 @@ struct evaluated_point {
   plan_point point{};
   plan_misses misses{};          ///< all 0 for an infeasible point
   bool is_within_bound = false;  ///< its throughput has been compared with its bound
+  long overloaded = 0;           ///< smaller replica counts that are overloaded as this one is
 };
 
 /// Memory of a candidate.

@@ -59,17 +59,17 @@ class plan_front {
   std::vector<member> members_{};
 };
 
-/// Counts a rejection. Rejections with the same accelerator, precision and reason share an entry,
+/// Counts rejections. Rejections with the same accelerator, precision and reason share an entry,
 /// which describes the candidate that is nearest to feasible.
 inline void add_rejection(std::vector<plan_rejection>& all, const label& accelerator,
-                          const plan_precision& f, const parallel_layout& l,
-                          const feasibility& why) {
+                          const plan_precision& f, const parallel_layout& l, const feasibility& why,
+                          long count = 1) {
   const auto ratio = [](double needed, double available) {
     return available > 0 ? needed / available : needed;
   };
   for (plan_rejection& x : all) {
     if (x.accelerator == accelerator && x.precision == f.name && x.reason == why.reason) {
-      ++x.count;
+      x.count += count;
       if (ratio(why.needed, why.available) < ratio(x.needed, x.available)) {
         x.layout = l;
         x.needed = why.needed;
@@ -78,7 +78,7 @@ inline void add_rejection(std::vector<plan_rejection>& all, const label& acceler
       return;
     }
   }
-  all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, 1});
+  all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, count});
 }
 
 /// Builds the result of a plan from evaluations, which it receives in the order of the candidates.
@@ -116,9 +116,11 @@ class plan_collector {
   /// Adds a point. Returns whether a smaller batch limit may meet the targets.
   bool add(const evaluated_point& x) {
     const plan_point& p = x.point;
-    if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
+    const long before = r_.evaluated;
+    r_.evaluated += 1 + x.overloaded;
+    if (r_.evaluated / 256 != before / 256) progress_(r_.evaluated);
     if (!p.serving.feasible) {
-      reject(p, p.serving.feasible);
+      reject(p, p.serving.feasible, 1 + x.overloaded);
       return true;
     }
     for (const plan_refusal& r : q_.refused) {
@@ -162,8 +164,8 @@ class plan_collector {
   }
 
  private:
-  void reject(const plan_point& p, const feasibility& why) {
-    add_rejection(r_.rejected, p.accelerator, p.precision, p.layout, why);
+  void reject(const plan_point& p, const feasibility& why, long count = 1) {
+    add_rejection(r_.rejected, p.accelerator, p.precision, p.layout, why, count);
   }
   bool is_nearest(const evaluated_point& x) const {
     return !r_.nearest_point || x.misses.worst() < r_.nearest_miss;

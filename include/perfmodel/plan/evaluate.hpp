@@ -62,13 +62,13 @@ class candidate_evaluation : candidate_points<Evaluator> {
     bool is_searched = false;
     if constexpr (Evaluator::predicts) {
       const std::vector<int> counts = replica_counts(d);
-      if (is_bounded(d) && !counts.empty()) {
-        is_searched = true;
+      is_searched = !counts.empty() && (is_bounded(d) || !q_.load.is_closed());
+      if (is_searched) {
         const duration<> decode = steps.time({.batch = 1.0, .context = mean_context(q_.load)});
         if (q_.load.is_closed()) {
           search_closed(d, counts, capacity, decode, of_load);
         } else {
-          search_open(d, counts, capacity, decode, of_load);
+          search_open(d, counts, capacity, decode, steps);
         }
       }
     }
@@ -250,26 +250,39 @@ class candidate_evaluation : candidate_points<Evaluator> {
 
   /// Evaluates the replica counts of an open loop that may be in a row of the result. Their cost is
   /// known; the ITL of a decode step of one sequence, and that of a larger count, bound theirs.
+  /// Where a count is overloaded, each smaller one is, with a larger share of the same load.
   /// Leaves out: jumps, as steps_of_loads::dominates.
-  template <class Serve>
+  template <class Steps>
   void search_open(const deployment& d, const std::vector<int>& counts, double capacity,
-                   const duration<>& decode_time, const Serve& serve_load) {
+                   const duration<>& decode_time, Steps& steps) {
     constexpr double margin = 0.15;
+    const auto serve_load = [&](const service_load& l, plan_point& p) {
+      return serve(d, l, steps, p);
+    };
     const std::size_t first = out_.sweeps.size();
     duration<> least = decode_time;
+    std::size_t overloaded = 0;  // sweep of the largest overloaded count, from 1
+    long pruned = 0;
     for (std::size_t i = counts.size(); i-- > 0;) {
       const service_load share = share_of(counts[i]);
       const token_rate<> rate = counts[i] * output_rate_of(share, share.rate());
       if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least}) &&
           !has_known(counts[i])) {
-        out_.sweeps.emplace_back().pruned = 1;
+        ++pruned;
+        continue;
+      }
+      if (overloaded > 0) {
+        ++out_.sweeps[overloaded - 1].points.front().overloaded;
         continue;
       }
       sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
       const std::vector<evaluated_point>& points = out_.sweeps.back().points;
-      if (!points.empty()) least = max(least, result_of(points.front()).itl);
+      if (points.empty()) continue;
+      least = max(least, result_of(points.front()).itl);
+      if (steps.full && !(share.rate() < steps.full->throughput)) overloaded = out_.sweeps.size();
     }
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
+    out_.sweeps.emplace_back().pruned = pruned;
   }
 
   steps_of_variants<Evaluator>& steps_;
