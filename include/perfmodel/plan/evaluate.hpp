@@ -13,7 +13,8 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Evaluation of one candidate. Points that are known before are not evaluated again. Points that an incumbent dominates are left out where bounds show it.
+/// Evaluation of one candidate. Points that are known before are not evaluated again. Points that
+/// an incumbent dominates are left out where bounds show it.
 template <class Evaluator>
 class candidate_evaluation : candidate_points<Evaluator> {
   using base = candidate_points<Evaluator>;
@@ -250,7 +251,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
 
   /// Evaluates the replica counts of an open loop that may be in a row of the result. Their cost is
   /// known; the ITL of a decode step of one sequence, and that of a larger count, bound theirs.
-  /// Where a count is overloaded, each smaller one is, with a larger share of the same load.
+  /// Counts below an overloaded one are overloaded too, with larger shares of the load.
   /// Leaves out: jumps, as steps_of_loads::dominates.
   template <class Steps>
   void search_open(const deployment& d, const std::vector<int>& counts, double capacity,

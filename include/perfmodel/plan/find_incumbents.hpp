@@ -108,30 +108,22 @@ struct ranked_candidate {
   double merit = 0.0;
 };
 
-/// For each accelerator and number of ranks the candidates with the least merit.
+/// For each accelerator, precision and number of ranks the candidate with the least merit.
 class best_of_ranks {
  public:
   explicit best_of_ranks(const std::vector<plan_candidate>& candidates) : candidates_(candidates) {}
 
   void add(const ranked_candidate& x) {
-    std::size_t alike = 0;
-    ranked_candidate* worst = nullptr;
     for (ranked_candidate& known : all_) {
       if (!is_alike(candidates_[known.index], candidates_[x.index])) continue;
-      ++alike;
-      if (worst == nullptr || worst->merit < known.merit) worst = &known;
+      if (x.merit < known.merit) known = x;
+      return;
     }
-    if (alike < most) {
-      all_.push_back(x);
-    } else if (x.merit < worst->merit) {
-      *worst = x;
-    }
+    all_.push_back(x);
   }
   const std::vector<ranked_candidate>& all() const { return all_; }
 
  private:
-  static constexpr std::size_t most = 1;  ///< of each accelerator and number of ranks
-
   static bool is_alike(const plan_candidate& a, const plan_candidate& b) {
     return a.device == b.device && a.precision == b.precision &&
            a.layout.ranks() == b.layout.ranks();
@@ -141,8 +133,8 @@ class best_of_ranks {
 };
 
 /// Search for the incumbents of a plan for a closed loop. First the most replicas of every
-/// candidate are evaluated, then all replica counts of the best of them: two for each accelerator
-/// and number of ranks. The evaluation of the plan takes over the points found here.
+/// candidate are evaluated, then all replica counts of the best of them: one for each accelerator,
+/// precision and number of ranks. The evaluation of the plan takes over the points found here.
 /// Test: tests/unit/plan_incumbents.cpp, the plan without incumbents.
 template <class Evaluators, class Executor>
 class closed_incumbent_search {
