@@ -60,8 +60,8 @@ prepared_closed|1000|39900|a service in a closed loop, of a prepared deployment
 prepared_open|1000|191000|a service in an open loop, of a prepared deployment
 drafts|100|69300|a service with 3 draft tokens
 pools|100|84500|a service of a prefill and a decode replica
-plan|3815|31200|a plan, each candidate
-open_plan|2904|38700|a plan of an open loop, each candidate
+plan|3815|19900|a plan, each candidate
+open_plan|2904|32500|a plan of an open loop, each candidate
 MODES
 
 if [[ -n $napkin ]]; then

@@ -5,6 +5,7 @@
 #include <perfmodel/kernels/catalog/calibrated_for.hpp>
 #include <perfmodel/model/catalog/gpt_oss.hpp>
 #include <perfmodel/model/catalog/llama.hpp>
+#include <perfmodel/model/catalog/qwen.hpp>
 #include <perfmodel/plan.hpp>
 
 namespace unit_plan_incumbents {
@@ -29,7 +30,9 @@ pm::plan_result without_incumbents(const pm::plan_request& q) {
   const pm::detail::no_progress progress;
   pm::detail::plan_collector collector(q, progress);
   for (const pm::detail::plan_candidate& c : candidates) {
-    collector.add(c, pm::detail::evaluate(q, c, evaluators, collector.has_met_targets(), none));
+    pm::detail::steps_of_variants<evaluator> steps;
+    collector.add(c,
+                  pm::detail::evaluate(q, c, evaluators, steps, collector.has_met_targets(), none));
   }
   return collector.finish();
 }
@@ -117,6 +120,59 @@ TEST_CASE("plan incumbents: refused points leave out no others") {
   }
 }
 
+TEST_CASE("plan incumbents: replica counts that are overloaded are counted, not solved") {
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 30.0);
+  q.gpus = 64;
+  q.engines = {pm::engine::vllm};
+  q.precisions = {q.precisions[3]};
+  q.chunk_budgets.clear();
+  const pm::calibrated policy = measured(cat::h100_sxm, pm::engine::vllm);
+  using evaluator_type = pm::detail::prediction_evaluator<pm::calibrated>;
+  const evaluator_type evaluator(policy, pm::engine::vllm);
+  const pm::detail::plan_candidate c{.device = &q.accelerators.front(),
+                                     .serving_engine = pm::engine::vllm,
+                                     .precision = &q.precisions.front(),
+                                     .layout = {.tensor = 2}};
+  const pm::detail::incumbent_list none;
+  const pm::detail::known_candidate nothing;
+  pm::detail::steps_of_variants<evaluator_type> steps;
+  const pm::detail::plan_evaluation e =
+      pm::detail::candidate_evaluation(q, c, evaluator, steps, true, none, nothing)
+          .evaluate_replicas();
+  // Each count by itself, from one replica on.
+  const pm::deployment d{.device = cat::h100_sxm,
+                         .model = cat::llama_3_70b,
+                         .layout = c.layout,
+                         .weights = c.precision->weights,
+                         .activations = c.precision->activations,
+                         .kv = c.precision->kv,
+                         .serving_engine = pm::engine::vllm};
+  long overloaded = 0;
+  pm::feasibility nearest;
+  for (int n = 1; n <= 32; ++n) {
+    const pm::serving_estimate s = pm::serving(d, pm::per_replica(q.load, n), policy);
+    if (s.feasible) break;
+    ++overloaded;
+    nearest = s.feasible;
+  }
+  REQUIRE(overloaded > 2);
+  REQUIRE_FALSE(e.sweeps.empty());
+  REQUIRE(e.sweeps.front().points.size() == 1);
+  const pm::detail::evaluated_point& x = e.sweeps.front().points.front();
+  CHECK(x.point.replicas == overloaded);
+  CHECK(x.overloaded == overloaded - 1);
+  CHECK(x.point.serving.feasible.needed == nearest.needed);
+  long told = 0;
+  const auto progress = [&](long) { ++told; };
+  pm::detail::plan_collector collector(q, progress);
+  collector.add(c, e);
+  const pm::plan_result r = collector.finish();
+  REQUIRE(r.rejected.size() == 1);
+  CHECK(r.rejected.front().count == overloaded);
+  CHECK(r.rejected.front().needed == nearest.needed);
+  CHECK(r.evaluated == 32);
+}
+
 TEST_CASE("plan incumbents: the ITL to beat, by hand") {
   const auto point = [](int gpus, double cost, double itl) {
     pm::plan_point p;
@@ -164,6 +220,88 @@ TEST_CASE("plan incumbents: closed loops with targets, runs and preemptions") {
   q.targets = {};
   q.load.preemption_mode = pm::preemption::recompute;
   CHECK(compare(q) == 0.0);  // throughput may fall where more requests are admitted
+}
+
+TEST_CASE("plan incumbents: none behind a batch limit at which requests queue too long") {
+  // With 9 replicas of one GPU only the batch limits 43 and 1 queue for less than 51 s. The plan
+  // tries none below 32, at which they queue for longer.
+  pm::plan_request q{.accelerators = {cat::h100_sxm},
+                     .model = cat::qwen_3_32b,
+                     .gpus = 9,
+                     .load = {.input_tokens = 6333.0,
+                              .output_tokens = 5.0,
+                              .arrivals = pm::closed_loop{1003.0, 8024.0},
+                              .input_cv = 0.287361,
+                              .prefix_hit = 0.352958,
+                              .scheduler = pm::scheduling::prefill_first},
+                     .max_queueing_time = 51.0 * pm::second,
+                     .engines = {pm::engine::sglang}};
+  q.precisions = {q.precisions[3]};
+  compare(q);
+  const pm::plan_result r = pm::plan(q, measured);
+  REQUIRE(r.best);
+  CHECK(r.frontier[*r.best].batch_limit > 32.0);
+}
+
+TEST_CASE("plan incumbents: points that are known are not evaluated again") {
+  using evaluator = pm::detail::prediction_evaluator<pm::calibrated>;
+  pm::plan_request q = request(cat::h100_sxm, cat::llama_3_70b, 1.0);
+  q.load.arrivals = pm::closed_loop{64.0};
+  const pm::calibrated policy = measured(cat::h100_sxm, pm::engine::vllm);
+  const evaluator by_policy(policy, pm::engine::vllm);
+  const pm::detail::plan_candidate c{.device = &q.accelerators.front(),
+                                     .serving_engine = pm::engine::vllm,
+                                     .precision = &q.precisions.front(),
+                                     .layout = {.tensor = 8}};
+  const pm::detail::incumbent_list none;
+  pm::detail::known_candidate known;
+  const auto evaluated = [&] {
+    pm::detail::steps_of_variants<evaluator> steps;
+    return pm::detail::candidate_evaluation(q, c, by_policy, steps, true, none, known)
+        .evaluate_replicas();
+  };
+  const pm::detail::plan_evaluation alone = evaluated();
+  for (const pm::detail::batch_sweep& sweep : alone.sweeps) {
+    for (pm::detail::evaluated_point x : sweep.points) {
+      x.point.serving.e2e = 7.0 * pm::second;
+      known.points.push_back(x);
+    }
+  }
+  REQUIRE(known.points.size() > 3);
+  const pm::detail::plan_evaluation again = evaluated();
+  REQUIRE(again.sweeps.size() == alone.sweeps.size());
+  for (std::size_t i = 0; i < again.sweeps.size(); ++i) {
+    REQUIRE(again.sweeps[i].points.size() == alone.sweeps[i].points.size());
+    for (std::size_t k = 0; k < again.sweeps[i].points.size(); ++k) {
+      CHECK(again.sweeps[i].points[k].point.serving.e2e == 7.0 * pm::second);
+      check_equal(again.sweeps[i].points[k].point, alone.sweeps[i].points[k].point);
+    }
+  }
+  // Nor are they left out, though an incumbent dominates all points.
+  pm::plan_point best;
+  best.gpus = 1;
+  best.gpu_time_per_million = 1e-9 * pm::second;
+  best.serving.itl = 1e-9 * pm::second;
+  pm::detail::incumbent_list all;
+  all.add(best);
+  const auto count = [&](const pm::detail::known_candidate& before) {
+    pm::detail::steps_of_variants<evaluator> steps;
+    std::size_t points = 0;
+    for (const pm::detail::batch_sweep& sweep :
+         pm::detail::candidate_evaluation(q, c, by_policy, steps, true, all, before)
+             .evaluate_replicas()
+             .sweeps)
+      points += sweep.points.size();
+    return points;
+  };
+  CHECK(count(known) == known.points.size());
+  CHECK(count({}) <= 1);
+  pm::detail::known_candidate too_large;
+  too_large.memory = pm::detail::candidate_memory{pm::infeasible("it is too large", "B", 2.0, 1.0)};
+  pm::detail::steps_of_variants<evaluator> steps;
+  CHECK_FALSE(pm::detail::candidate_evaluation(q, c, by_policy, steps, true, none, too_large)
+                  .evaluate_replicas()
+                  .feasible);
 }
 
 }  // namespace unit_plan_incumbents

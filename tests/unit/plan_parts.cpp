@@ -213,6 +213,26 @@ TEST_CASE("plan parts: a point costs its devices' time, and their price") {
   CHECK(r.best == 0);
 }
 
+TEST_CASE(
+    "plan parts: points that incumbents dominate are on no front, nor is their bound asked for") {
+  one_chip x;
+  const auto progress = [&](long) { ++x.told; };
+  pm::detail::incumbent_list incumbents;
+  const pm::detail::evaluated_point incumbent = x.point(2, serves(0.02)),
+                                    slower = x.point(3, serves(0.03), 4);
+  incumbents.add(incumbent.point);
+  pm::detail::plan_collector collector(x.q, progress, true, incumbents);
+  CHECK(collector.has_met_targets());
+  CHECK(collector.add(slower));  // without a model, the bound of a point throws
+  pm::detail::evaluated_point within = incumbent;
+  within.is_within_bound = true;
+  CHECK(collector.add(within));
+  const auto r = collector.finish();
+  REQUIRE(r.frontier.size() == 1);
+  CHECK(r.frontier[0].replicas == 2);
+  CHECK(r.feasible == 2);
+}
+
 TEST_CASE("plan parts: pools of two accelerators cost the mean price") {
   const pm::accelerator decode = chip("decode", 2.0), prefill = chip("prefill", 1.0);
   pm::plan_point p;

@@ -75,6 +75,36 @@ TEST_CASE("shared loads: with preemptions, chunks and a prefix of all prompts") 
   CHECK(compare(d, l) > 0);
 }
 
+TEST_CASE("shared loads: token budgets share the steps of their deployment") {
+  using evaluator = pm::detail::prediction_evaluator<pm::calibrated>;
+  const pm::calibrated policy = pm::calibrated_for(cat::h100_sxm, pm::engine::vllm);
+  const evaluator by_policy(policy, pm::engine::vllm);
+  pm::deployment d{.device = cat::h100_sxm,
+                   .model = cat::llama_3_70b,
+                   .layout = {.tensor = 4},
+                   .serving_engine = pm::engine::vllm};
+  pm::detail::steps_of_variants<evaluator> shared;
+  for (const double tokens : {512.0, 2048.0, 8192.0}) {
+    d.limits.tokens = tokens;
+    pm::service_load l{.input_tokens = 2048.0, .output_tokens = 256.0};
+    for (const double n : {1.0, 7.0, 300.0, 7.0}) {
+      l.arrivals = pm::closed_loop{n};
+      const pm::serving_estimate s = by_policy.serve(d, l, shared.of(by_policy, d));
+      const pm::serving_estimate alone = pm::serving(d, l, policy);
+      CHECK(s.itl == alone.itl);
+      CHECK(s.ttft == alone.ttft);
+      CHECK(s.capacity == alone.capacity);
+    }
+  }
+  // A decode step of another budget is not evaluated again.
+  auto& steps = shared.of(by_policy, d);
+  const pm::iteration decode{.batch = 5.0, .context = 2176.0};
+  const pm::duration<> time = steps.time(decode);
+  d.limits.tokens = 1024.0;
+  CHECK(&shared.of(by_policy, d) == &steps);
+  CHECK(steps.time(decode) == time);
+}
+
 TEST_CASE("shared loads: a plan of an open loop rejects what is overloaded, with its rates") {
   pm::plan_request q{.accelerators = {cat::h100_sxm},
                      .model = cat::llama_3_70b,

@@ -32,7 +32,40 @@ plan_misses misses_of(const plan_request& q, const Estimate& s) {
 
 struct evaluated_point {
   plan_point point{};
-  plan_misses misses{};  ///< all 0 for an infeasible point
+  plan_misses misses{};          ///< all 0 for an infeasible point
+  bool is_within_bound = false;  ///< its throughput has been compared with its bound
+  long overloaded = 0;           ///< smaller replica counts that are overloaded as this one is
+};
+
+/// Memory of a candidate.
+struct candidate_memory {
+  feasibility feasible{};
+  double capacity = 0.0;  ///< sequences that the KV cache holds
+  std::optional<service_memory<double>> service{};
+  std::optional<double> growing_capacity{};
+
+  /// Takes over what the loads of a deployment share, and gives it to others.
+  template <class Steps>
+  void take(const Steps& steps) {
+    if constexpr (shares_loads<Steps>) {
+      service = steps.memory;
+      growing_capacity = steps.growing_capacity;
+    }
+  }
+  template <class Steps>
+  void give(Steps& steps) const {
+    if constexpr (shares_loads<Steps>) {
+      steps.memory = service;
+      steps.growing_capacity = growing_capacity;
+    }
+  }
+};
+
+/// What is known of a candidate before its evaluation.
+struct known_candidate {
+  std::optional<candidate_memory> memory{};
+  sized_result most_replicas{};           ///< result of the largest replica count, closed loop
+  std::vector<evaluated_point> points{};  ///< points evaluated before
 };
 
 /// Points of one number of replicas, with falling batch limits. The sweep ends where smaller limits
@@ -46,7 +79,10 @@ struct batch_sweep {
 struct plan_evaluation {
   feasibility feasible{};
   std::vector<batch_sweep> sweeps{};
+  std::optional<candidate_memory> memory{};  ///< for further evaluations; empty: not asked for
 };
+/// Evaluations of the candidates that share engine steps.
+using group_evaluation = std::vector<plan_evaluation>;
 
 /// Whether smaller batch limits may meet the targets, once another candidate has met them.
 inline bool may_meet_with_less(const plan_request& q, const serving_estimate& s) {
@@ -54,10 +90,22 @@ inline bool may_meet_with_less(const plan_request& q, const serving_estimate& s)
   return !ttft || ttft->share || s.wait <= ttft->limit;
 }
 
+/// Whether to try a smaller batch limit than that of a point.
+inline bool may_try_less(const plan_request& q, const evaluated_point& x, bool any_met) {
+  if (!x.point.serving.feasible) return true;
+  if (x.misses.of_queue() > 1.0) return false;
+  return !any_met || may_meet_with_less(q, x.point.serving) || x.misses.worst() <= 1.0;
+}
+
 /// Next batch limit of a sweep: the largest power of two below `limit`.
 inline double next_limit(double limit) {
-  const double power = std::exp2(std::floor(std::log2(limit)));
-  return power < limit ? power : 0.5 * limit;
+  int exponent = 0;
+  return std::frexp(limit, &exponent) > 0.5 ? std::ldexp(1.0, exponent - 1) : 0.5 * limit;
+}
+/// Number of batch limits of a sweep from `limit` on.
+inline long count_limits(double limit) {
+  int exponent = 0;
+  return std::frexp(limit, &exponent) > 0.5 ? exponent + 1 : exponent;
 }
 
 /// Mean price per device of a point, over both pools; empty if a price is missing.
@@ -85,8 +133,13 @@ template <class Evaluator>
 class candidate_points {
  public:
   candidate_points(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
-                   bool any_met, const incumbent_list& incumbents)
-      : q_(q), c_(c), evaluator_(evaluator), any_met_(any_met), incumbents_(incumbents) {}
+                   bool any_met, const incumbent_list& incumbents, const known_candidate& known)
+      : q_(q),
+        c_(c),
+        evaluator_(evaluator),
+        any_met_(any_met),
+        incumbents_(incumbents),
+        known_(known) {}
 
  protected:
   double longest() const { return q_.load.input_tokens + q_.load.output_tokens; }
@@ -94,6 +147,16 @@ class candidate_points {
   deployment deployment_of_candidate() const {
     return deployment_of(q_, *c_.device, *c_.precision, c_.layout, c_.serving_engine,
                          c_.chunk_tokens);
+  }
+  /// Memory of the candidate, computed and checked unless it is known.
+  candidate_memory memory_of(const deployment& d) const {
+    if (known_.memory) return *known_.memory;
+    candidate_memory m{.feasible = fits(d, 1.0, longest())};
+    if (!m.feasible) return m;
+    check_deployment(d);
+    if (c_.kind == candidate_kind::replicas)
+      m.capacity = kv_capacity(d, q_.load.shared, context_of(d)).sequences;
+    return m;
   }
   /// Context of a sequence for which an engine reserves memory.
   double context_of(const deployment& d) const {
@@ -138,11 +201,18 @@ class candidate_points {
     plan_point& p = points.back().point;
     if (!p.serving.feasible) return true;
     set_cost(p, *c_.device, prefill_device);
-    const plan_misses misses = misses_of(q_, p.serving);
-    points.back().misses = misses;
-    p.meets_targets = misses.worst() <= 1.0;
-    if (misses.of_queue() > 1.0) return false;
-    return !any_met_ || may_meet_with_less(q_, p.serving) || misses.worst() <= 1.0;
+    points.back().misses = misses_of(q_, p.serving);
+    p.meets_targets = points.back().misses.worst() <= 1.0;
+    return may_try_less(q_, points.back(), any_met_);
+  }
+  /// The point evaluated before with these replicas, speculation and batch limit; null without one.
+  const evaluated_point* known_point(const plan_point& p, double limit) const {
+    for (const evaluated_point& x : known_.points) {
+      if (x.point.replicas == p.replicas && x.point.batch_limit == limit &&
+          x.point.speculation_index == p.speculation_index)
+        return &x;
+    }
+    return nullptr;
   }
 
   /// Replica counts to try: in a closed loop none is idle.
@@ -203,7 +273,11 @@ class candidate_points {
   template <class Serve>
   bool serve_point(const plan_point& replicas, const service_load& share, const Serve& serve) {
     std::vector<evaluated_point>& points = out_.sweeps.back().points;
-    points.push_back({replicas, {}});
+    if (const evaluated_point* known = known_point(replicas, *share.batch_limit)) {
+      points.push_back(*known);
+      return may_try_less(q_, *known, any_met_);
+    }
+    points.push_back({replicas});
     plan_point& p = points.back().point;
     p.batch_limit = *share.batch_limit;
     if (!serve(share, p)) {
@@ -228,12 +302,11 @@ class candidate_points {
     double limit = largest_limit(d, share, capacity);
     for (; limit >= 1.0; limit = next_limit(limit)) {
       if (limit <= filled) {
-        ++out_.sweeps.back().pruned;
-      } else {
-        share.batch_limit = limit;
-        if (!serve_point(replicas, share, serve)) break;
+        out_.sweeps.back().pruned += count_limits(limit);
+        break;
       }
-      if (!is_closed) break;
+      share.batch_limit = limit;
+      if (!serve_point(replicas, share, serve) || !is_closed) break;
     }
   }
 
@@ -242,6 +315,7 @@ class candidate_points {
   const Evaluator& evaluator_;
   bool any_met_;
   const incumbent_list& incumbents_;
+  const known_candidate& known_;
   plan_evaluation out_{};
 };
 

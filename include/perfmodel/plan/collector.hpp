@@ -59,17 +59,17 @@ class plan_front {
   std::vector<member> members_{};
 };
 
-/// Counts a rejection. Rejections with the same accelerator, precision and reason share an entry,
+/// Counts rejections. Rejections with the same accelerator, precision and reason share an entry,
 /// which describes the candidate that is nearest to feasible.
 inline void add_rejection(std::vector<plan_rejection>& all, const label& accelerator,
-                          const plan_precision& f, const parallel_layout& l,
-                          const feasibility& why) {
+                          const plan_precision& f, const parallel_layout& l, const feasibility& why,
+                          long count = 1) {
   const auto ratio = [](double needed, double available) {
     return available > 0 ? needed / available : needed;
   };
   for (plan_rejection& x : all) {
     if (x.accelerator == accelerator && x.precision == f.name && x.reason == why.reason) {
-      ++x.count;
+      x.count += count;
       if (ratio(why.needed, why.available) < ratio(x.needed, x.available)) {
         x.layout = l;
         x.needed = why.needed;
@@ -78,20 +78,23 @@ inline void add_rejection(std::vector<plan_rejection>& all, const label& acceler
       return;
     }
   }
-  all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, 1});
+  all.push_back({accelerator, f.name, l, why.reason, why.unit, why.needed, why.available, count});
 }
 
 /// Builds the result of a plan from evaluations, which it receives in the order of the candidates.
 template <class Progress>
 class plan_collector {
  public:
-  /// `checks_bounds`: reject a prediction that is better than its own bound.
-  plan_collector(const plan_request& q, Progress& progress, bool checks_bounds = true)
-      : q_(q), progress_(progress), checks_bounds_(checks_bounds) {
+  /// `checks_bounds`: reject a prediction that is better than its own bound. `incumbents` are among
+  /// the points to come: those that they dominate are on no front.
+  plan_collector(const plan_request& q, Progress& progress, bool checks_bounds = true,
+                 const incumbent_list& incumbents = incumbent_list())
+      : q_(q), progress_(progress), checks_bounds_(checks_bounds), incumbents_(incumbents) {
     r_.all_priced = has_all_prices(q);
   }
 
-  bool has_met_targets() const { return !met_.empty(); }
+  /// Whether a point meets the targets, one to come or one before.
+  bool has_met_targets() const { return !met_.empty() || !incumbents_.empty(); }
 
   void add(const plan_candidate& c, const plan_evaluation& e) {
     if (!e.feasible) {
@@ -113,9 +116,11 @@ class plan_collector {
   /// Adds a point. Returns whether a smaller batch limit may meet the targets.
   bool add(const evaluated_point& x) {
     const plan_point& p = x.point;
-    if (++r_.evaluated % 256 == 0) progress_(r_.evaluated);
+    const long before = r_.evaluated;
+    r_.evaluated += 1 + x.overloaded;
+    if (r_.evaluated / 256 != before / 256) progress_(r_.evaluated);
     if (!p.serving.feasible) {
-      reject(p, p.serving.feasible);
+      reject(p, p.serving.feasible, 1 + x.overloaded);
       return true;
     }
     for (const plan_refusal& r : q_.refused) {
@@ -125,12 +130,12 @@ class plan_collector {
       return true;
     }
     if (!p.meets_targets && !has_met_targets() && is_nearest(x)) {
-      if (exceeds_bound(p)) return x.misses.of_queue() <= 1.0;
+      if (exceeds_bound(x)) return x.misses.of_queue() <= 1.0;
       r_.nearest_point = p;
       r_.nearest_miss = x.misses.worst();
     }
     if (queues_too_long(x)) return false;
-    if ((p.meets_targets || !has_met_targets()) && !add_to_fronts(p)) return true;
+    if ((p.meets_targets || !has_met_targets()) && !add_to_fronts(x)) return true;
     ++r_.feasible;
     return p.meets_targets || !has_met_targets() || may_meet_with_less(q_, p.serving);
   }
@@ -139,7 +144,7 @@ class plan_collector {
   /// of the result only.
   template <class WithTerms>
   plan_result finish(const WithTerms& with_terms) {
-    if (has_met_targets()) {
+    if (!met_.empty()) {
       r_.best = 0;
       r_.nearest_point.reset();
       r_.nearest_miss = 1.0;
@@ -159,8 +164,8 @@ class plan_collector {
   }
 
  private:
-  void reject(const plan_point& p, const feasibility& why) {
-    add_rejection(r_.rejected, p.accelerator, p.precision, p.layout, why);
+  void reject(const plan_point& p, const feasibility& why, long count = 1) {
+    add_rejection(r_.rejected, p.accelerator, p.precision, p.layout, why, count);
   }
   bool is_nearest(const evaluated_point& x) const {
     return !r_.nearest_point || x.misses.worst() < r_.nearest_miss;
@@ -187,8 +192,9 @@ class plan_collector {
   }
   /// Rejects a prediction that is better than its own bound, and therefore wrong. Returns whether
   /// it did.
-  bool exceeds_bound(const plan_point& p) {
-    if (!checks_bounds_) return false;
+  bool exceeds_bound(const evaluated_point& x) {
+    if (!checks_bounds_ || x.is_within_bound) return false;
+    const plan_point& p = x.point;
     const auto most = exceeded_bound(q_, p);
     if (!most) return false;
     reject(p, infeasible("the prediction exceeds its own bound", "tok/s", p.output_rate.value(),
@@ -201,12 +207,14 @@ class plan_collector {
   }
   /// Adds a point to the front of its kind (targets met or missed). Returns false if it exceeds its
   /// bound.
-  bool add_to_fronts(const plan_point& p) {
+  bool add_to_fronts(const evaluated_point& x) {
+    const plan_point& p = x.point;
     const plan_objectives o = objectives_of(p, r_.all_priced);
     plan_front& front = p.meets_targets ? met_ : missed_;
+    if (incumbents_.dominate(o.gpus, o.cost, p.serving.itl)) return true;
     const bool has_fewest = p.meets_targets && is_fewest(o);
     if (!has_fewest && front.dominates_point(o)) return true;
-    if (exceeds_bound(p)) return false;
+    if (exceeds_bound(x)) return false;
     if (p.meets_targets) missed_.clear();
     if (has_fewest) {
       r_.fewest_gpus = p;
@@ -219,6 +227,7 @@ class plan_collector {
   const plan_request& q_;
   Progress& progress_;
   bool checks_bounds_;
+  incumbent_list incumbents_;
   plan_result r_{};
   plan_front met_{}, missed_{};
   double fewest_cost_ = 0.0;

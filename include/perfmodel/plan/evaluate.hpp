@@ -13,8 +13,8 @@
 
 namespace perfmodel::inline v0_3::detail {
 
-/// Evaluation of one candidate. `most_replicas` is the known result of the largest replica count in
-/// a closed loop. Points that an incumbent dominates are left out where bounds show it.
+/// Evaluation of one candidate. Points that are known before are not evaluated again. Points that
+/// an incumbent dominates are left out where bounds show it.
 template <class Evaluator>
 class candidate_evaluation : candidate_points<Evaluator> {
   using base = candidate_points<Evaluator>;
@@ -24,8 +24,12 @@ class candidate_evaluation : candidate_points<Evaluator> {
   using base::deployment_of_candidate;
   using base::evaluator_;
   using base::incumbents_;
+  using base::known_;
+  using base::known_point;
+  using base::largest_limit;
   using base::limits_of;
   using base::longest;
+  using base::memory_of;
   using base::out_;
   using base::point_of;
   using base::q_;
@@ -39,34 +43,33 @@ class candidate_evaluation : candidate_points<Evaluator> {
 
  public:
   candidate_evaluation(const plan_request& q, const plan_candidate& c, const Evaluator& evaluator,
-                       bool any_met, const incumbent_list& incumbents,
-                       const sized_result& most_replicas = {})
-      : base(q, c, evaluator, any_met, incumbents), most_replicas_(most_replicas) {}
+                       steps_of_variants<Evaluator>& steps, bool any_met,
+                       const incumbent_list& incumbents, const known_candidate& known)
+      : base(q, c, evaluator, any_met, incumbents, known), steps_(steps) {}
 
   /// Evaluates replicas of one deployment, without speculation and with each of the request's
   /// speculations.
   plan_evaluation evaluate_replicas(bool with_speculations = true) {
     const deployment d = deployment_of_candidate();
-    out_.feasible = fits(d, 1.0, longest());
-    if (!out_.feasible) return std::move(out_);
-    check_deployment(d);
-    if (c_.kind == candidate_kind::memory_only) return std::move(out_);
-    const double context = context_of(d);
-    auto steps = evaluator_.steps_of(d);
-    const double capacity = kv_capacity(d, q_.load.shared, context).sequences;
+    const candidate_memory memory = memory_of(d);
+    out_.feasible = memory.feasible;
+    if (!out_.feasible || c_.kind == candidate_kind::memory_only) return std::move(out_);
+    const double capacity = memory.capacity;
+    auto& steps = steps_.of(evaluator_, d);
+    memory.give(steps);
     const auto of_load = [&](const service_load& l, plan_point& p) {
       return serve(d, l, steps, p);
     };
     bool is_searched = false;
     if constexpr (Evaluator::predicts) {
       const std::vector<int> counts = replica_counts(d);
-      if (is_bounded(d) && !counts.empty()) {
-        is_searched = true;
+      is_searched = !counts.empty() && (is_bounded(d) || !q_.load.is_closed());
+      if (is_searched) {
         const duration<> decode = steps.time({.batch = 1.0, .context = mean_context(q_.load)});
         if (q_.load.is_closed()) {
           search_closed(d, counts, capacity, decode, of_load);
         } else {
-          search_open(d, counts, capacity, decode, of_load);
+          search_open(d, counts, capacity, decode, steps);
         }
       }
     }
@@ -74,7 +77,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
     if constexpr (Evaluator::predicts) {
       for (std::size_t i = 0; with_speculations && i < q_.speculations.size(); ++i) {
         const speculation s = speculation_for(q_.speculations[i], d);
-        sweep_replicas(d, i, speculative_capacity(d, s, context, q_.load.shared).sequences,
+        sweep_replicas(d, i, speculative_capacity(d, s, context_of(d), q_.load.shared).sequences,
                        [&](const service_load& l, plan_point& p) {
                          p.serving = evaluator_.serve_speculation(d, l, s);
                          return true;
@@ -85,16 +88,16 @@ class candidate_evaluation : candidate_points<Evaluator> {
   }
 
   /// Time of a decode step of one sequence; empty if the deployment does not fit in memory.
-  std::optional<duration<>> time_of_single_decode() const {
+  std::optional<duration<>> time_of_single_decode() {
     const deployment d = deployment_of_candidate();
     if (!fits(d, 1.0, longest())) return std::nullopt;
     check_deployment(d);
-    return evaluator_.steps_of(d).time({.batch = 1.0, .context = mean_context(q_.load)});
+    return steps_.of(evaluator_, d).time({.batch = 1.0, .context = mean_context(q_.load)});
   }
   /// Evaluates one number of replicas of a deployment that fits in memory, without speculation.
   evaluated_point evaluate_count(int replicas) {
     const deployment d = deployment_of_candidate();
-    auto steps = evaluator_.steps_of(d);
+    auto& steps = steps_.of(evaluator_, d);
     sweep_limits(d, point_of(d.layout, replicas),
                  kv_capacity(d, q_.load.shared, context_of(d)).sequences, 0.0,
                  [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
@@ -105,17 +108,19 @@ class candidate_evaluation : candidate_points<Evaluator> {
   /// the deployment does not fit in memory.
   plan_evaluation evaluate_most_replicas() {
     const deployment d = deployment_of_candidate();
-    out_.feasible = fits(d, 1.0, longest());
+    candidate_memory memory = memory_of(d);
+    out_.feasible = memory.feasible;
+    out_.memory = memory;
     if (!out_.feasible || c_.kind != candidate_kind::replicas) return std::move(out_);
-    check_deployment(d);
     const std::vector<int> counts = replica_counts(d);
     if (counts.empty()) return std::move(out_);
-    auto steps = evaluator_.steps_of(d);
-    sweep_count(d, counts, counts.size() - 1, std::nullopt,
-                kv_capacity(d, q_.load.shared, context_of(d)).sequences,
-                [&](const service_load& l, plan_point& p) {
-                  return out_.sweeps.back().points.size() == 1 && serve(d, l, steps, p);
-                });
+    auto& steps = steps_.of(evaluator_, d);
+    service_load share = share_of(counts.back());
+    share.batch_limit = largest_limit(d, share, memory.capacity);
+    out_.sweeps.emplace_back();
+    (void)serve_point(point_of(d.layout, counts.back()), share,
+                      [&](const service_load& l, plan_point& p) { return serve(d, l, steps, p); });
+    out_.memory->take(steps);
     return std::move(out_);
   }
 
@@ -138,7 +143,7 @@ class candidate_evaluation : candidate_points<Evaluator> {
             p.batch_limit = limit;
             p.output_rate = s.output_rate;
             p.serving = s;
-            out_.sweeps.emplace_back().points.push_back({std::move(p), {}});
+            out_.sweeps.emplace_back().points.push_back({std::move(p)});
             (void)complete_point(*c_.prefill_device);
           });
     }
@@ -167,6 +172,12 @@ class candidate_evaluation : candidate_points<Evaluator> {
     const double cost = cost_of(*c_.device, gpus, x.output_rate, incumbents_.all_priced());
     return incumbents_.dominate(gpus, cost, x.itl);
   }
+  /// Whether a point of this replica count is known. It costs nothing, and may be an incumbent.
+  bool has_known(int replicas) const {
+    return std::any_of(known_.points.begin(), known_.points.end(), [&](const evaluated_point& x) {
+      return x.point.replicas == replicas && !x.point.speculation_index;
+    });
+  }
   /// Result of a point; unknown where the point is not feasible.
   static sized_result result_of(const evaluated_point& x) {
     if (!x.point.serving.feasible) return {};
@@ -190,13 +201,15 @@ class candidate_evaluation : candidate_points<Evaluator> {
     const double intervals = (std::max)(share.output_tokens - 1.0, 1e-9);
     sized_result per_sequence{replicas * share.output_tokens * token / (intervals * decode_time),
                               decode_time};
-    sized_result most = most_replicas_;
+    sized_result most = known_.most_replicas;
     for (std::size_t i = limits.size(); i-- > 0;) {
       const bool is_known = i == 0 && most.itl.value() > 0.0;
+      const bool decodes_one = limits[i] == 1.0 && d.layout.data == 1;  // in steps of `decode_time`
       const sized_result bound{
           min(limits[i] * per_sequence.output_rate, most_gain * most.output_rate),
-          (1.0 - margin) * per_sequence.itl};
-      if (is_known ? is_dominated(point.gpus, most) : is_dominated(point.gpus, bound)) {
+          (decodes_one ? 1.0 : 1.0 - margin) * per_sequence.itl};
+      if (is_dominated(point.gpus, is_known ? most : bound) &&
+          known_point(point, limits[i]) == nullptr) {
         ++out_.sweeps.back().pruned;
         continue;
       }
@@ -221,11 +234,11 @@ class candidate_evaluation : candidate_points<Evaluator> {
     constexpr double margin = 0.08;
     const std::size_t first = out_.sweeps.size();
     sized_result more = search_limits(d, counts.back(), capacity, decode_time, serve_load);
+    long pruned = 0;
     for (std::size_t i = counts.size() - 1; i-- > 0;) {
       const sized_result bound{(1.0 + margin) * more.output_rate, (1.0 - margin) * more.itl};
-      if (is_dominated(counts[i] * d.layout.ranks(), bound)) {
-        out_.sweeps.emplace_back().pruned =
-            static_cast<long>(limits_of(d, share_of(counts[i]), capacity).size());
+      if (is_dominated(counts[i] * d.layout.ranks(), bound) && !has_known(counts[i])) {
+        pruned += count_limits(largest_limit(d, share_of(counts[i]), capacity));
         continue;
       }
       sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
@@ -233,43 +246,96 @@ class candidate_evaluation : candidate_points<Evaluator> {
       more = points.empty() ? sized_result{} : result_of(points.front());
     }
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
+    out_.sweeps.emplace_back().pruned = pruned;
   }
 
   /// Evaluates the replica counts of an open loop that may be in a row of the result. Their cost is
   /// known; the ITL of a decode step of one sequence, and that of a larger count, bound theirs.
+  /// Counts below an overloaded one are overloaded too, with larger shares of the load.
   /// Leaves out: jumps, as steps_of_loads::dominates.
-  template <class Serve>
+  template <class Steps>
   void search_open(const deployment& d, const std::vector<int>& counts, double capacity,
-                   const duration<>& decode_time, const Serve& serve_load) {
+                   const duration<>& decode_time, Steps& steps) {
     constexpr double margin = 0.15;
+    const auto serve_load = [&](const service_load& l, plan_point& p) {
+      return serve(d, l, steps, p);
+    };
     const std::size_t first = out_.sweeps.size();
     duration<> least = decode_time;
+    std::size_t overloaded = 0;  // sweep of the largest overloaded count, from 1
+    long pruned = 0;
     for (std::size_t i = counts.size(); i-- > 0;) {
       const service_load share = share_of(counts[i]);
       const token_rate<> rate = counts[i] * output_rate_of(share, share.rate());
-      if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least})) {
-        out_.sweeps.emplace_back().pruned = 1;
+      if (is_dominated(counts[i] * d.layout.ranks(), {rate, (1.0 - margin) * least}) &&
+          !has_known(counts[i])) {
+        ++pruned;
+        continue;
+      }
+      if (overloaded > 0) {
+        ++out_.sweeps[overloaded - 1].points.front().overloaded;
         continue;
       }
       sweep_count(d, counts, i, std::nullopt, capacity, serve_load);
       const std::vector<evaluated_point>& points = out_.sweeps.back().points;
-      if (!points.empty()) least = max(least, result_of(points.front()).itl);
+      if (points.empty()) continue;
+      least = max(least, result_of(points.front()).itl);
+      if (steps.full && !(share.rate() < steps.full->throughput)) overloaded = out_.sweeps.size();
     }
     std::reverse(out_.sweeps.begin() + static_cast<long>(first), out_.sweeps.end());
+    out_.sweeps.emplace_back().pruned = pruned;
   }
 
-  sized_result most_replicas_;
+  steps_of_variants<Evaluator>& steps_;
+};
+
+/// Candidates of a plan in their order, in groups that share the steps of one deployment: they
+/// differ in their token budgets only.
+class candidate_groups {
+ public:
+  explicit candidate_groups(const std::vector<plan_candidate>& all) : all_(all) {
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (i == 0 || !are_variants(all[i - 1], all[i])) begins_.push_back(i);
+    }
+  }
+  std::size_t size() const { return begins_.size(); }
+  /// Calls visit(number of the candidate) for each candidate of a group.
+  template <class Visit>
+  void visit(std::size_t group, const Visit& visit_candidate) const {
+    for (std::size_t i = begins_[group]; i < end_of(group); ++i) visit_candidate(i);
+  }
+  /// Evaluations of a group: evaluate(number of the candidate) for each.
+  template <class Evaluate>
+  group_evaluation evaluate(std::size_t group, const Evaluate& evaluate_candidate) const {
+    group_evaluation all;
+    all.reserve(end_of(group) - begins_[group]);
+    visit(group, [&](std::size_t i) { all.push_back(evaluate_candidate(i)); });
+    return all;
+  }
+
+ private:
+  std::size_t end_of(std::size_t group) const {
+    return group + 1 < begins_.size() ? begins_[group + 1] : all_.size();
+  }
+  static bool are_variants(const plan_candidate& a, const plan_candidate& b) {
+    return a.kind == candidate_kind::replicas && b.kind == a.kind && a.device == b.device &&
+           a.serving_engine == b.serving_engine && a.precision == b.precision &&
+           a.layout == b.layout;
+  }
+  const std::vector<plan_candidate>& all_;
+  std::vector<std::size_t> begins_{};
 };
 
 /// Evaluates all points of a candidate. `evaluators` has an evaluator for each accelerator and
 /// engine.
 template <class Evaluators>
 plan_evaluation evaluate(const plan_request& q, const plan_candidate& c,
-                         const Evaluators& evaluators, bool any_met,
-                         const incumbent_list& incumbents, const sized_result& most_replicas = {}) {
+                         const Evaluators& evaluators,
+                         steps_of_variants<typename Evaluators::evaluator>& steps, bool any_met,
+                         const incumbent_list& incumbents, const known_candidate& known = {}) {
   if (c.kind == candidate_kind::infeasible) return {infeasible(c.reason, "", 1, 0), {}};
   const auto& evaluator = evaluators.at(*c.device, c.serving_engine);
-  candidate_evaluation evaluation(q, c, evaluator, any_met, incumbents, most_replicas);
+  candidate_evaluation evaluation(q, c, evaluator, steps, any_met, incumbents, known);
   if (c.kind != candidate_kind::pools) return evaluation.evaluate_replicas();
   return evaluation.evaluate_pools(evaluators.at(*c.prefill_device, c.serving_engine));
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <perfmodel/plan/candidates.hpp>
 #include <perfmodel/serving/serving.hpp>
@@ -28,11 +29,42 @@ struct steps_of_loads : Steps {
   duration<> itl_to_beat{};
   bool is_dominated = false;  ///< whether the last open loop was not solved for its ITL
 
+  /// Forgets all but the times of engine steps, for a deployment that differs in its limits only.
+  void change_limits() {
+    memory.reset();
+    growing_capacity.reset();
+    full.reset();
+    by_batch_.clear();
+    times_.clear();
+    closed_batch_ = 0.0;
+  }
+
+  /// Time of an engine step. Steps without prefill are those of all token budgets.
+  duration<> time(const iteration& i) {
+    const bool is_shared = i.batch > 0.0 && i == iteration{i.batch, i.context} &&
+                           (decode_times_.empty() || i.context == context_);
+    if (!is_shared) return Steps::time(i);
+    context_ = i.context;
+    const auto at = std::lower_bound(
+        decode_times_.begin(), decode_times_.end(), i.batch,
+        [](const decode_step& known, double batch) { return known.batch < batch; });
+    if (at != decode_times_.end() && at->batch == i.batch) return at->time;
+    const decode_step one{i.batch, Steps::time(i)};
+    decode_times_.insert(at, one);
+    return one.time;
+  }
+
   /// Step times at a decode batch. Open loops are solved on the same grid of batches at every rate;
-  /// closed loops of other sizes share no batch.
+  /// closed loops of other sizes share no batch, but both evaluations of one may.
   template <class Make>
   prefill_steps at_batch(const service_load& l, double batch, const Make& make) {
-    if (l.is_closed()) return make();
+    if (l.is_closed()) {
+      if (batch != closed_batch_) {
+        closed_times_ = make();
+        closed_batch_ = batch;
+      }
+      return closed_times_;
+    }
     const auto at = std::lower_bound(
         by_batch_.begin(), by_batch_.end(), batch,
         [](const batch_index& known, double asked) { return known.batch < asked; });
@@ -58,6 +90,14 @@ struct steps_of_loads : Steps {
   };
   std::vector<batch_index> by_batch_{};  ///< sorted by batch
   std::vector<prefill_steps> times_{};
+  struct decode_step {
+    double batch;
+    duration<> time;
+  };
+  std::vector<decode_step> decode_times_{};  ///< sorted by batch, all of one context
+  double context_ = 0.0;
+  double closed_batch_ = 0.0;  ///< last batch of a closed loop; 0: none
+  prefill_steps closed_times_{};
 };
 
 /// Evaluator with every engine step at its bound, for one pool without speculation.
@@ -65,6 +105,7 @@ struct bound_evaluator {
   static constexpr bool predicts = false;
 
   struct no_steps {};
+  using steps_type = no_steps;
   constexpr no_steps steps_of(const deployment&) const { return {}; }
 
   template <Scalar T>
@@ -143,6 +184,36 @@ class prediction_evaluator {
   service_terms terms_;
 };
 
+/// Engine steps that the candidates of one deployment share, which differ in their token budgets
+/// only: no time of a step depends on the budget. Use one object per thread.
+/// Test: tests/unit/shared_loads.cpp.
+template <class Evaluator>
+class steps_of_variants {
+ public:
+  using steps_type = typename Evaluator::steps_type;
+
+  /// Steps of a deployment, which equals those before in all but its limits.
+  steps_type& of(const Evaluator& evaluator, const deployment& d) {
+    if (!first_) {
+      first_ = std::make_unique<first_variant>(evaluator, d);
+    } else if constexpr (Evaluator::predicts) {
+      if (d.limits.tokens != tokens_) first_->steps.change_limits();
+    }
+    tokens_ = d.limits.tokens;
+    return first_->steps;
+  }
+
+ private:
+  struct first_variant {
+    first_variant(const Evaluator& evaluator, const deployment& d)
+        : runs(d), steps(evaluator.steps_of(runs)) {}
+    deployment runs;  ///< the steps refer to it
+    steps_type steps;
+  };
+  std::unique_ptr<first_variant> first_{};
+  std::optional<double> tokens_{};  ///< token budget of the last deployment
+};
+
 /// Policy of an accelerator and an engine. `policy` is a single policy, a function of an
 /// accelerator, or a function of an accelerator and an engine.
 template <class Policy>
@@ -160,6 +231,8 @@ constexpr decltype(auto) policy_for(const Policy& policy, const accelerator& a, 
 template <class Evaluator>
 class evaluator_list {
  public:
+  using evaluator = Evaluator;
+
   template <class Make>
   evaluator_list(const std::vector<plan_candidate>& candidates, const Make& make) {
     for (const plan_candidate& c : candidates) {

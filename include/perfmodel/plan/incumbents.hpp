@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
 #include <perfmodel/plan/result.hpp>
 #include <vector>
 
@@ -50,29 +51,25 @@ class incumbent_list {
 
   void add(const plan_point& p) {
     fewest_gpus_ = all_.empty() ? p.gpus : (std::min)(fewest_gpus_, p.gpus);
-    (void)add_to_front(
-        all_, {cost_of(p, all_priced_), p.serving.itl},
-        [](const incumbent& a, const incumbent& b) { return a.cost <= b.cost && a.itl <= b.itl; });
+    const incumbent x{cost_of(p, all_priced_), p.serving.itl};
+    if (has_better(x)) return;
+    std::erase_if(all_, [&x](const incumbent& y) { return x.cost <= y.cost && x.itl <= y.itl; });
+    const auto is_cheaper = [](const incumbent& a, const incumbent& b) { return a.cost < b.cost; };
+    all_.insert(std::upper_bound(all_.begin(), all_.end(), x, is_cheaper), x);
   }
   /// Whether adding a point changes nothing.
   bool has_better(const plan_point& p) const {
-    const double cost = cost_of(p, all_priced_);
-    return p.gpus >= fewest_gpus_ && std::any_of(all_.begin(), all_.end(), [&](const incumbent& x) {
-             return x.cost <= cost && x.itl <= p.serving.itl;
-           });
+    return p.gpus >= fewest_gpus_ && has_better(incumbent{cost_of(p, all_priced_), p.serving.itl});
   }
   bool empty() const { return all_.empty(); }
   bool all_priced() const { return all_priced_; }
 
   /// ITL above which a point of this cost is in no row of the result; 0 if there is none.
   duration<> itl_to_beat(int gpus, double cost) const {
-    duration<> least{};
-    if (all_.empty() || gpus <= fewest_gpus_) return least;
-    for (const incumbent& x : all_) {
-      const bool is_lower = least.value() == 0.0 || x.itl < least;
-      if (x.cost <= cost && is_lower) least = x.itl;
-    }
-    return least;
+    if (all_.empty() || gpus <= fewest_gpus_) return {};
+    const auto above = std::upper_bound(all_.begin(), all_.end(), cost,
+                                        [](double c, const incumbent& x) { return c < x.cost; });
+    return above == all_.begin() ? duration<>{} : std::prev(above)->itl;
   }
   duration<> itl_to_beat(const plan_point& p) const {
     return itl_to_beat(p.gpus, cost_of(p, all_priced_));
@@ -84,9 +81,14 @@ class incumbent_list {
   }
 
  private:
+  bool has_better(const incumbent& p) const {
+    return std::any_of(all_.begin(), all_.end(),
+                       [&](const incumbent& x) { return x.cost <= p.cost && x.itl <= p.itl; });
+  }
+
   bool all_priced_;
   int fewest_gpus_ = 0;
-  std::vector<incumbent> all_{};
+  std::vector<incumbent> all_{};  ///< by rising cost and falling ITL
 };
 
 }  // namespace perfmodel::inline v0_3::detail

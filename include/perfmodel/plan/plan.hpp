@@ -240,10 +240,10 @@ struct no_progress {
 
 // Types of evaluate and collect, with which the concept checks an executor.
 struct evaluate_call {
-  plan_evaluation operator()(std::size_t, bool) const;
+  group_evaluation operator()(std::size_t, bool) const;
 };
 struct collect_call {
-  bool operator()(std::size_t, const plan_evaluation&) const;
+  bool operator()(std::size_t, const group_evaluation&) const;
 };
 template <class Executor>
 concept plan_executor =
@@ -257,22 +257,28 @@ plan_result search_plan(const plan_request& q, const plan_scope& scope, const Ma
                         const Executor& executor, Progress& progress) {
   const std::vector<plan_candidate> candidates = enumerate_candidates(q, scope);
   const evaluator_list<Evaluator> evaluators(candidates, make_evaluator);
-  closed_incumbents known{std::vector<sized_result>(candidates.size())};
+  known_candidates known{std::vector<known_candidate>(candidates.size())};
   if constexpr (Evaluator::predicts) {
     if (!q.load.is_closed()) {
-      known.found = find_incumbents(q, candidates, evaluators);
+      known = find_incumbents(q, candidates, evaluators);
     } else if (!q.load.preemption_mode) {
       known = find_closed_incumbents(q, candidates, evaluators, executor);
     }
   }
-  plan_collector collector(q, progress);
+  plan_collector collector(q, progress, true, known.found);
+  const candidate_groups groups(candidates);
   executor(
-      candidates.size(),
-      [&](std::size_t i, bool any_met) {
-        return evaluate(q, candidates[i], evaluators, any_met, known.found, known.most_replicas[i]);
+      groups.size(),
+      [&](std::size_t group, bool any_met) {
+        steps_of_variants<Evaluator> steps;
+        return groups.evaluate(group, [&](std::size_t i) {
+          return evaluate(q, candidates[i], evaluators, steps, any_met, known.found,
+                          known.candidates[i]);
+        });
       },
-      [&](std::size_t i, const plan_evaluation& e) {
-        collector.add(candidates[i], e);
+      [&](std::size_t group, const group_evaluation& all) {
+        auto e = all.begin();
+        groups.visit(group, [&](std::size_t i) { collector.add(candidates[i], *e++); });
         return collector.has_met_targets();
       });
   return collector.finish([&](plan_point& p) {
