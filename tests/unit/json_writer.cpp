@@ -1,13 +1,18 @@
 // The writer of JSON lines against nlohmann's dump(), which it replaces.
+#include <array>
 #include <bit>
 #include <catch2/catch_test_macros.hpp>
+#include <cmath>
 #include <cstdint>
 #include <napkin/io/json.hpp>
+#include <napkin/io/line_text.hpp>
 #include <random>
 #include <string>
+#include <string_view>
 
 namespace unit_json_writer {
 
+using common::cat;
 using common::json;
 
 namespace {
@@ -69,6 +74,101 @@ TEST_CASE("a text is written as it is where JSON has all its bytes, each at each
     }
   }
   CHECK(common::detail::is_plain(""));
+}
+
+TEST_CASE("a double has the digits and the layout of nlohmann's writer") {
+  const auto check = [](double x) {
+    std::array<char, common::detail::double_bytes> text{}, other{};
+    const char* const end = common::detail::write_double(text.data(), x);
+    const char* const known =
+        nlohmann::detail::to_chars(other.data(), other.data() + other.size(), x);
+    const std::string_view expected(other.data(), static_cast<std::size_t>(known - other.data()));
+    INFO(expected);
+    REQUIRE(std::string_view(text.data(), static_cast<std::size_t>(end - text.data())) == expected);
+  };
+  std::mt19937_64 random(3);
+  for (int i = 0; i < 200000; ++i) {  // all exponents
+    const auto x = std::bit_cast<double>(random());
+    if (std::isfinite(x)) check(x);
+  }
+  std::uniform_real_distribution<> exponent(-8.0, 17.0);
+  for (int i = 0; i < 200000; ++i) {  // each layout
+    const double x = std::pow(10.0, exponent(random));
+    check(i % 2 == 0 ? x : -x);
+    check(std::round(x * 1e6) / 1e6);  // few digits
+  }
+  for (int i = -1074; i < 1024; ++i) {  // powers of two and their neighbours
+    const double x = std::ldexp(1.0, i);
+    check(x);
+    check(std::nextafter(x, 0.0));
+    check(std::nextafter(x, 2.0 * x));
+  }
+  for (double x = 1e-9; x < 1e20; x *= 10.0) {
+    check(x);
+    check(std::nextafter(x, 0.0));
+    check(9.999999999999998 * x);
+  }
+  check(0.0);
+  check(-0.0);
+}
+
+TEST_CASE("members written one by one are the text of the object, whatever the line before had") {
+  std::mt19937_64 random(5);
+  common::line_text text;
+  common::known_members known;
+  const auto name_of = [](std::uint64_t n) {
+    return n % 7 == 0 ? cat("a \"name\" ", n) : cat("key", n);
+  };
+  for (int i = 0; i < 5000; ++i) {
+    const std::uint64_t members = random() % 8, first = random() % 2;
+    const bool has_object = random() % 4 == 0;
+    json expected = json::object();
+    text.clear();
+    known.restart();
+    common::text_members all(text, known);
+    const auto put = [&random](auto& to, json& same, const std::string& name) {
+      const double x = std::round(1e6 * std::ldexp(static_cast<double>(random() % 4096), -8)) / 1e6;
+      to.put_number(name, x);
+      same[name] = common::number_json(name, x);
+    };
+    for (std::uint64_t m = first; m < first + members; ++m) {
+      if (m == 3 && has_object) {
+        all.put_object("inner", [&](auto& inner) {
+          expected["inner"] = json::object();
+          for (std::uint64_t k = 0; k < members; ++k) put(inner, expected["inner"], name_of(k));
+        });
+      }
+      put(all, expected, name_of(m));
+    }
+    all.put("text", "a\nb");
+    expected["text"] = "a\nb";
+    all.put("list", json({1, 2.5, nullptr}));
+    expected["list"] = {1, 2.5, nullptr};
+    all.put_range("range", 0.5, 2.0);
+    expected["range"] = {0.5, 2};
+    CHECK(all.end());
+    REQUIRE(text.view() == dumped(expected));
+  }
+}
+
+TEST_CASE("an object with a name twice is given up, each time") {
+  common::line_text text;
+  common::known_members known;
+  const auto has_each_once = [&](std::string_view last) {
+    text.clear();
+    known.restart();
+    common::text_members all(text, known);
+    all.put("a", true);
+    all.put_object("b", [](auto& inner) { inner.put("a", true); });
+    all.put(last, true);
+    all.put("d", true);
+    return all.end();
+  };
+  CHECK(has_each_once("c"));
+  CHECK_FALSE(has_each_once("a"));
+  CHECK_FALSE(has_each_once("a"));
+  CHECK_FALSE(has_each_once("b"));
+  CHECK(has_each_once("c"));
 }
 
 TEST_CASE("an id keeps its digits, and other numbers are shortest") {
