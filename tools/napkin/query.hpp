@@ -14,6 +14,7 @@
 
 #include "inputs.hpp"
 #include "key.hpp"
+#include "key_name.hpp"
 #include "outcome.hpp"
 #include "policies.hpp"
 
@@ -43,12 +44,14 @@ struct query {
   explanation (*explain)(const request&, const calibration*) = nullptr;
 
   /// The key of that name; null where there is none.
-  const key* find(std::string_view key_name) const {
-    if (names_.empty()) return find_in_turn(key_name);
-    for (std::size_t i = slot_of(key_name);; i = (i + 1) % slots) {
+  const key* find(const key_name& named) const {
+    if (names_.empty()) return find_in_turn(named.text);
+    for (std::size_t i = named.slot;; i = (i + 1) % key_name::slots) {
       const std::uint8_t at = by_name_[i];
       if (at == 0) return nullptr;
-      if (are_equal(names_[at - 1], key_name)) return &keys[at - 1];
+      if (named.hash != 0 ? hashes_[at - 1] == named.hash : are_equal(names_[at - 1], named.text)) {
+        return &keys[at - 1];
+      }
     }
   }
   /// The key of a name or of one of its other spellings; null where there is none.
@@ -76,21 +79,11 @@ struct query {
     return !differ(a.size() - word);
   }
 
-  static constexpr std::size_t slots = 512;
-  /// Hash of a name: its length and three of its characters.
-  static constexpr std::size_t slot_of(std::string_view name) {
-    if (name.empty()) return 0;
-    const auto letter = [&name](std::size_t i) {
-      return static_cast<std::size_t>(static_cast<unsigned char>(name[i]));
-    };
-    const std::size_t n = name.size();
-    return (n * 37 + letter(0) * 5 + letter(n / 2) * 59 + letter(n - 1) * 11) % slots;
-  }
+  const key* find_in_turn(std::string_view name_of_key) const;
 
-  const key* find_in_turn(std::string_view key_name) const;
-
-  std::array<std::uint8_t, slots> by_name_{};  ///< 1 + position of a key; 0: empty slot
+  std::array<std::uint8_t, key_name::slots> by_name_{};  ///< 1 + position of a key; 0: empty slot
   std::vector<std::string_view> names_{};
+  std::vector<std::uint64_t> hashes_{};
   std::vector<double> default_numbers_{};
 };
 /// The request with the names of its keys in place of other spellings; `of`, `against` and
