@@ -110,17 +110,32 @@ double benchmark_buffers(const inputs<T>& in) {
                                                      in.chip());
 }
 
-/// The calibration over the scalar of `in`. Whole models run with cold weights; a query of one
-/// kernel states how many weight buffers its benchmark reads in turn.
+/// Weight buffers that the benchmark of the request's kernel reads in turn; 0: cold weights, as in
+/// whole models.
+template <perfmodel::Scalar T>
+T weight_buffers_of(inputs<T>& in) {
+  if (in.asked().find("weight_copies") == nullptr) return T(0.0);
+  return in.has("weight_copies") ? in.number("weight_copies") : T(benchmark_buffers(in));
+}
+
+/// The calibration over the scalar of `in`.
 template <perfmodel::Scalar T>
 perfmodel::basic_calibrated<T> calibration_over(const calibration& c, inputs<T>& in) {
-  const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
-                   : in.has("weight_copies")                   ? in.number("weight_copies")
-                                                               : T(benchmark_buffers(in));
   return calibration_over<T>(
-      c, copies, [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+      c, weight_buffers_of(in),
+      [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
         return in.constants(spec, prefix, from);
       });
+}
+
+/// The calibration of a request, in `own`; that of an earlier request where they share it.
+inline const perfmodel::calibrated& shared_calibration(const calibration& c, const request& r,
+                                                       double weight_buffers,
+                                                       std::optional<perfmodel::calibrated>& own) {
+  auto& made = r.texts() != nullptr ? r.texts()->policy : own;
+  if (!made) made = c.calibration;
+  made->conditions = perfmodel::replay_conditions(weight_buffers);
+  return *made;
 }
 
 /// Whether a query accepts a measurement of its time.
@@ -134,6 +149,55 @@ template <class Q>
 inline constexpr bool measurable_law = requires {
   Q::measured;
 };
+
+/// Whether a query has the bounds that a prediction states without the rest of its bound.
+template <class Q>
+inline constexpr bool has_stated_bounds = requires(inputs<double>& in) {
+  Q::stated_bounds(in);
+};
+
+/// The bound of a prediction, which has texts of its own: as far as the prediction states it, or
+/// all of it.
+template <class Q>
+outcome<> bound_of_prediction(const request& r, double weight_buffers, bool is_measured) {
+  inputs<double> in(r);
+  in.leave_out_texts();
+  if constexpr (has_stated_bounds<Q>) {
+    if (!is_measured) {
+      if (std::optional<outcome<>> stated = Q::stated_bounds(in)) return std::move(*stated);
+    }
+  }
+  bound_mode sheets;
+  if (weight_buffers > 0.0 && !in.has("weight_copies")) sheets.weight_copies = weight_buffers;
+  return Q::run(in, sheets);
+}
+/// The prediction of a query, with its bounds.
+template <class Q>
+outcome<> predicted(const request& r, const calibration& c) {
+  inputs<double> in(r);
+  const double buffers = weight_buffers_of(in);
+  bool is_measured = false;
+  if constexpr (measurable<Q>) is_measured = r.has("measured_s");
+  const outcome<> bound = bound_of_prediction<Q>(r, buffers, is_measured);
+  std::optional<perfmodel::calibrated> own;
+  outcome<> answer = Q::run(in, shared_calibration(c, r, buffers, own));
+  note_calibration(answer, bound, c, Q::part, !r.scalars_only(), r.texts());
+  if (is_measured) note_measured(answer, bound, r.number("measured_s"));
+  return answer;
+}
+/// The prediction of a query, or without a calibration its bound.
+template <class Q>
+outcome<> answered(const request& r, const calibration* c) {
+  if constexpr (Q::part != profile_part::none) {
+    if (c != nullptr) return predicted<Q>(r, *c);
+  }
+  inputs<double> in(r);
+  outcome<> answer = Q::run(in, bound_mode{});
+  if constexpr (measurable<Q>) {
+    if (r.has("measured_s")) note_measured(answer, answer, r.number("measured_s"));
+  }
+  return answer;
+}
 
 /// A query from a struct Q with name, help, part, keys() and `template <Scalar T, class Mode>
 /// static outcome<T> run(inputs<T>&, const Mode&)`.
@@ -153,23 +217,7 @@ query declare() {
     }
   }
   q.answer = [](const request& r, const calibration* c) {
-    inputs<double> in(r);
-    bound_mode sheets;
-    if (c != nullptr && in.asked().find("weight_copies") != nullptr && !in.has("weight_copies"))
-      sheets.weight_copies = benchmark_buffers(in);
-    inputs<double> of_bound(r);
-    if (c != nullptr) of_bound.leave_out_texts();  // a prediction has its own
-    const outcome<> bound = Q::run(of_bound, sheets);
-    outcome<> answer = c == nullptr ? bound : outcome<>();
-    if constexpr (Q::part != profile_part::none) {
-      if (c != nullptr) {
-        answer = Q::run(in, calibration_over(*c, in));
-        note_calibration(answer, bound, *c, Q::part, !r.scalars_only(), r.texts());
-      }
-    }
-    if constexpr (measurable<Q>) {
-      if (r.has("measured_s")) note_measured(answer, bound, r.number("measured_s"));
-    }
+    outcome<> answer = answered<Q>(r, c);
     if constexpr (measurable_law<Q>) {
       for (const measurable_result& m : Q::measured) {
         if (r.has(m.measurement)) note_measured(answer, m, r.number(m.measurement));
