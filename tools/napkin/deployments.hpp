@@ -377,6 +377,15 @@ perfmodel::basic_estimate<T> step_in(const Mode& mode, const perfmodel::basic_de
   }
 }
 
+// Derivations of steps are compiled once: they take a compiler 0.2 GB.
+extern template perfmodel::basic_estimate<perfmodel::traced> step_in(
+    const bound_mode&, const perfmodel::basic_deployment<perfmodel::traced>&,
+    const perfmodel::basic_iteration<perfmodel::traced>&);
+extern template perfmodel::basic_estimate<perfmodel::traced> step_in(
+    const perfmodel::basic_calibrated<perfmodel::traced>&,
+    const perfmodel::basic_deployment<perfmodel::traced>&,
+    const perfmodel::basic_iteration<perfmodel::traced>&);
+
 /// "fp4 in groups of 32".
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);
