@@ -170,7 +170,7 @@ struct repeated_lines::repeated {
     const key* of = nullptr;  ///< null: the id
     bool is_target = false;
   };
-  std::vector<token_key> keys{};  ///< of each token
+  std::vector<token_key> keys{};  ///< one for each token
   result_line line{};
 };
 

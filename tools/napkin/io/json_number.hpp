@@ -121,7 +121,8 @@ class double_writer {
     write_eight(all.data() + 8, x % 100'000'000);
     std::memcpy(to, all.data() + 1, 15);
   }
-  /// 0.00digits, dig.its, or d.igitse-05; copies blocks, so what lies behind is overwritten.
+  /// 0.00digits, dig.its, or d.igitse-05. Whole blocks are moved: bytes behind the end
+  /// are overwritten.
   static char* lay_out(char* to, const char* digits, int n, int point) {
     if (point <= -4 || point > 15) {
       to[0] = digits[0];
