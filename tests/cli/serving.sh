@@ -165,6 +165,14 @@ lookup=$(answer --concurrency 8 --draft_length 4 --acceptance 0.7,0.6,0.5)
 same 'tokens of a round' emitted_tokens 2.435 1e-9 "$lookup"
 less 'drafts that are kept' itl_s "$lookup" "$(answer --concurrency 8)"
 holds 'the bound of drafts' 'bound_time_s < itl_s && bound_ttft_s < ttft_s' "$lookup"
+# With a measurement the whole bound is evaluated, else what is stated of it.
+bounds() { grep -oE '"bound_[a-z0-9_]+":[^,]+' <<<"$1"; }
+for load in '--concurrency 8' '--requests_per_s 2' '--concurrency 300 --prefix_hit 0.5 --replicas 2' \
+  '--concurrency 8 --pipeline_parallel 2' '--concurrency 8 --draft_length 2 --acceptance 0.5'; do
+  # shellcheck disable=SC2086
+  stated=$(bounds "$(answer $load)") whole=$(bounds "$(answer $load --measured_s 0.02)")
+  [[ $(wc -l <<<"$stated") -eq 3 && $stated == "$whole" ]] || fail "bounds of $load: $stated, not $whole"
+done
 less 'a model that drafts costs its passes' itl_s "$lookup" "$(answer --concurrency 8 --draft_length 4 --acceptance 0.7,0.6,0.5 --draft_model llama_3_8b)"
 deepseek=(serving --model deepseek_v3 --accelerator h200_sxm --tensor_parallel 8 --engine sglang --input_tokens 2048
   --output_tokens 512 --concurrency 8 --json)

@@ -133,10 +133,10 @@ json id_of(const json& object) {
 
 }  // namespace
 
-bool is_long_target(std::string_view name, double x) {
+bool is_latency_target(std::string_view name) {
   constexpr std::string_view names[] = {"itl",    "tpot",   "itl_s",       "ttft",
                                         "ttft_s", "tpot_s", "itl_limit_s", "ttft_limit_s"};
-  return x > 10.0 && std::find(std::begin(names), std::end(names), name) != std::end(names);
+  return std::find(std::begin(names), std::end(names), name) != std::end(names);
 }
 
 json answer_line(std::string_view line, const ask_context& context) {

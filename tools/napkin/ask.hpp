@@ -29,7 +29,11 @@ struct ask_context {
 /// Safe to call from several threads at once.
 json answer_line(std::string_view line, const ask_context& context = {});
 
-/// Whether a key is a latency target and its value more than 10 s: perhaps meant in milliseconds.
-bool is_long_target(std::string_view name, double x);
+/// Whether a key is a latency target.
+bool is_latency_target(std::string_view name);
+/// Whether a latency target is more than 10 s: perhaps meant in milliseconds.
+inline bool is_long_target(std::string_view name, double x) {
+  return x > 10.0 && is_latency_target(name);
+}
 
 }  // namespace napkin

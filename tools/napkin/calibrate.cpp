@@ -5,10 +5,11 @@
 #include <perfmodel/kernels/catalog/transfer.hpp>
 #include <perfmodel/operators/gemm.hpp>
 #include <perfmodel/roofline.hpp>
-#include <perfmodel/tools/fit/calibrate_machine.hpp>
+#include <perfmodel/tools/fit/scores.hpp>
 #include <perfmodel/units/text.hpp>
 
 #include "accelerator_file.hpp"
+#include "fits.hpp"
 #include "io/files.hpp"
 #include "io/text_style.hpp"
 #include "measurements.hpp"
@@ -171,7 +172,7 @@ std::string calibrate(const calibrate_request& r) {
   std::vector<pm::gemm_measurement> measurements;
   for (const measured_gemm& x : rows) measurements.push_back({x.product, x.time, x.weight_copies});
   const pm::machine_profile shipped = pm::catalog::machine_profile_of(a);
-  const pm::machine_fit fit = pm::fit_machine_from_prior(a, measurements, shipped);
+  const pm::machine_fit fit = fit_gemm_profile(a, measurements, shipped);
   const std::string source =
       std::to_string(rows.size()) + " GEMM latencies in " + name_of_path(r.data);
   json content =

@@ -2,11 +2,11 @@
 #include <algorithm>
 #include <cmath>
 #include <perfmodel/kernels/catalog/uncertainty.hpp>
-#include <perfmodel/tools/fit/calibrate_service.hpp>
 #include <perfmodel/units/text.hpp>
 
 #include "accelerator_file.hpp"
 #include "calibrate.hpp"
+#include "fits.hpp"
 #include "io/files.hpp"
 #include "io/text_style.hpp"
 #include "output.hpp"
@@ -161,8 +161,7 @@ std::string calibrate_runs(const calibrate_request& r) {
   const pm::deployment& d = runs.front().deployment;
   const calibration c =
       calibration_of(d.device, profile_part::all, pm::name_of(d.serving_engine), nullptr);
-  const auto found =
-      pm::calibrate_service(runs, c.calibration, pm::catalog::variation_between_services);
+  const auto found = fit_service(runs, c.calibration);
   own_service own{.model = d.model.name.c_str(),
                   .by = d.serving_engine,
                   .tensor = d.layout.tensor,

@@ -28,7 +28,7 @@ inline std::vector<std::string> spellings_of(const query& asked, const key& k) {
   std::vector<std::string> all{option_of(k.name)};
   if (k.alias[0] != '\0') all.push_back(option_of(k.alias));
   for (const key_alias& a : key_aliases) {
-    if (asked.find_spelled(a.spelled) == &k && a.name == std::string_view(k.name))
+    if (a.name == std::string_view(k.name) && asked.find_spelled(a.spelled) == &k)
       all.push_back(option_of(a.spelled));
   }
   return all;

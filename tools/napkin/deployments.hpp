@@ -16,8 +16,9 @@ namespace napkin {
 
 /// Whether a request has a key that its query may lack.
 template <perfmodel::Scalar T>
-bool states(const inputs<T>& in, const char* name) {
-  return in.asked().find(name) != nullptr && in.has(name);
+bool states(const inputs<T>& in, const key_name& name) {
+  const value* given = in.all().find(name);
+  return given != nullptr && given->present;
 }
 
 /// Tokens of one image: given, or the model's. Throws missing_key and inconsistent.
@@ -117,8 +118,8 @@ void read_moe_backend(const inputs<T>& in, perfmodel::basic_deployment<T>& d) {
 template <perfmodel::Scalar T>
 void read_engine_options(inputs<T>& in, perfmodel::basic_deployment<T>& d) {
   using perfmodel::bytes, perfmodel::duration;
-  const auto refuse = [&](const char* name) {
-    if (states(in, name) && in.given(name)) in.missing("lora_rank", cat(name, " needs it"));
+  const auto refuse = [&](const key_name& name) {
+    if (states(in, name) && in.given(name)) in.missing("lora_rank", cat(name.text, " needs it"));
   };
   if (states(in, "lora_rank")) {
     perfmodel::basic_lora<T> x{.rank = in.number("lora_rank"),
@@ -322,8 +323,9 @@ template <perfmodel::Scalar T, class Make>
 perfmodel::basic_deployment<T> shared_deployment(const inputs<T>& in, const Make& make) {
   if constexpr (std::same_as<T, double>) {
     shared_texts* const shared = in.all().texts();
-    const auto has_images = [&in](const char* name) {
-      return states(in, name) && in.plain(name) > 0.0;
+    const auto has_images = [&in](const key_name& name) {
+      const value* given = in.all().find(name);
+      return given != nullptr && given->present && given->number > 0.0;
     };
     if (shared == nullptr || has_images("images") || has_images("image_patches")) return make();
     if (!shared->deployment) shared->deployment = make();
@@ -375,6 +377,15 @@ perfmodel::basic_estimate<T> step_in(const Mode& mode, const perfmodel::basic_de
   }
 }
 
+// Derivations of steps are compiled once: they take a compiler 0.2 GB.
+extern template perfmodel::basic_estimate<perfmodel::traced> step_in(
+    const bound_mode&, const perfmodel::basic_deployment<perfmodel::traced>&,
+    const perfmodel::basic_iteration<perfmodel::traced>&);
+extern template perfmodel::basic_estimate<perfmodel::traced> step_in(
+    const perfmodel::basic_calibrated<perfmodel::traced>&,
+    const perfmodel::basic_deployment<perfmodel::traced>&,
+    const perfmodel::basic_iteration<perfmodel::traced>&);
+
 /// "fp4 in groups of 32".
 inline std::string storage_text(const perfmodel::storage_format& s) {
   std::string text = name_of(s.format);
@@ -396,8 +407,8 @@ void note_cache_format(outcome<T>& out, const perfmodel::engine_formats& f) {
 template <perfmodel::Scalar T>
 void note_context(outcome<T>& out, const inputs<T>& in) {
   const auto most = find_model(in.text("model")).model.max_context;
-  const auto tokens = [&in](const char* name) {
-    return in.asked().find(name) != nullptr && in.has(name) ? in.plain(name) : 0.0;
+  const auto tokens = [&in](const key_name& name) {
+    return states(in, name) ? in.plain(name) : 0.0;
   };
   const double longest = tokens("input_tokens") + tokens("output_tokens") + tokens("context");
   if (!most || !(longest > *most)) return;
@@ -486,7 +497,7 @@ perfmodel::basic_iteration<T> iteration_of(inputs<T>& in) {
 /// Reads shared_keys(). Throws missing_key and inconsistent.
 template <perfmodel::Scalar T>
 perfmodel::basic_prefix_levels<T> shared_of(inputs<T>& in) {
-  const auto all_of = [&](const char* name) {
+  const auto all_of = [&](const key_name& name) {
     std::vector<T> all = in.numbers(name);
     if (all.empty() && in.has(name)) all.push_back(in.number(name));
     return all;

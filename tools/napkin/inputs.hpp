@@ -6,6 +6,7 @@
 #include <perfmodel/step/deployment.hpp>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 #include <string>
 #include <string_view>
@@ -42,6 +43,18 @@ auto traced_constants(const S& spec, perfmodel::trace& tape, const char* prefix,
   });
 }
 
+/// The format of that name; bf16 where there is none.
+inline perfmodel::number_format format_named(std::string_view name) {
+  static constexpr auto names = [] {
+    std::array<std::string_view, perfmodel::all_formats.size()> all{};
+    for (std::size_t i = 0; i < all.size(); ++i) all[i] = name_of(perfmodel::all_formats[i]);
+    return all;
+  }();
+  const auto at = std::find(names.begin(), names.end(), name);
+  return at == names.end() ? perfmodel::bf16
+                           : perfmodel::all_formats[static_cast<std::size_t>(at - names.begin())];
+}
+
 template <perfmodel::Scalar T>
 class inputs {
   static constexpr bool traces = std::same_as<T, perfmodel::traced>;
@@ -55,40 +68,41 @@ class inputs {
   /// Whether texts that explain the results are wanted.
   bool wants_texts() const { return texts_ && !request_.scalars_only(); }
   void leave_out_texts() { texts_ = false; }
-  bool has(std::string_view key) const { return request_.has(key); }
-  bool given(std::string_view key) const { return request_.at(key).given; }
-  bool flag(std::string_view key) const { return request_.flag(key); }
-  int whole(std::string_view key) const { return request_.whole(key); }
-  std::string_view text(std::string_view key) const { return request_.text(key); }
+  bool has(const key_name& key) const { return request_.has(key); }
+  bool given(const key_name& key) const { return request_.at(key).given; }
+  bool flag(const key_name& key) const { return request_.flag(key); }
+  int whole(const key_name& key) const { return request_.whole(key); }
+  std::string_view text(const key_name& key) const { return request_.text(key); }
   /// Throws missing_key for a key required by another omitted one.
   [[noreturn]] void missing(std::string_view key, const std::string& hint) const {
     missing_key(request_.asked(), key, hint);
   }
 
-  double plain(std::string_view key) const { return request_.number(key); }
-  T number(const char* key) { return input(key, request_.number(key), source_of(key)); }
+  double plain(const key_name& key) const { return request_.number(key); }
+  T number(const key_name& key) { return number(key.text, request_.at(key)); }
+  T number(std::string_view key, const value& from) {
+    return input(key, from.number, from.given ? "given" : "default");
+  }
   /// Numbers of a key that accepts one or several; empty where one was given.
-  std::vector<T> numbers(const char* key) {
+  std::vector<T> numbers(const key_name& key) {
     std::vector<T> out;
-    for (const double x : request_.at(key).numbers) {
+    const value& from = request_.at(key);
+    for (const double x : from.numbers) {
       out.push_back(
-          input(std::string(key) + "[" + std::to_string(out.size()) + "]", x, source_of(key)));
+          input(cat(key.text, "[", out.size(), "]"), x, from.given ? "given" : "default"));
     }
     return out;
   }
   /// A number as a quantity: amount<bytes<T>>("bytes").
   template <class Q>
-  Q amount(const char* key) {
-    return Q::from_value(
-        input(key, request_.number(key), source_of(key), perfmodel::exponents_of<Q>()));
+  Q amount(const key_name& key) {
+    const value& from = request_.at(key);
+    return Q::from_value(input(key.text, from.number, from.given ? "given" : "default",
+                               perfmodel::exponents_of<Q>()));
   }
 
-  perfmodel::number_format format(std::string_view key) const {
-    const std::string_view name = request_.text(key);
-    for (const auto f : perfmodel::all_formats) {
-      if (name == perfmodel::name_of(f)) return f;
-    }
-    return perfmodel::bf16;
+  perfmodel::number_format format(const key_name& key) const {
+    return format_named(request_.text(key));
   }
 
   /// The request's accelerator, with changed facts.
@@ -112,8 +126,9 @@ class inputs {
   }
   /// Whether a request has images, or patches of them.
   bool asks_of_images() const {
-    const auto any = [this](const char* key) {
-      return asked().find(key) != nullptr && has(key) && plain(key) > 0.0;
+    const auto any = [this](const key_name& key) {
+      const value* given = request_.find(key);
+      return given != nullptr && given->present && given->number > 0.0;
     };
     return any("images") || any("image_patches");
   }
@@ -172,12 +187,10 @@ class inputs {
   }
 
  private:
-  const char* source_of(std::string_view key) const { return given(key) ? "given" : "default"; }
-
   template <class Name>
   T input(const Name& name, double x, const char* source, perfmodel::unit_exponents unit = {}) {
     if constexpr (traces) {
-      return perfmodel::traced::input(*tape_, x, name, source, unit);
+      return perfmodel::traced::input(*tape_, x, std::string(name), source, unit);
     } else {
       return x;
     }

@@ -39,21 +39,20 @@ key key_of(const perfmodel::field& about, const Value& value, const field_help& 
   }
 }
 
-/// Sets a field from its key.
+/// Sets a field from the value of its key.
 template <perfmodel::Scalar T, class Value>
-void read_field(inputs<T>& in, const char* name, Value& value) {
+void read_field(inputs<T>& in, const key& k, const napkin::value& from, Value& value) {
   if constexpr (perfmodel::detail::is_optional<Value>) {
-    read_field(in, name, value.emplace());
+    read_field(in, k, from, value.emplace());
   } else if constexpr (std::same_as<Value, bool>) {
-    value = in.flag(name);
+    value = from.flag;
   } else if constexpr (std::same_as<Value, T>) {
-    value = in.number(name);
-  } else if constexpr (requires { value = in.format(name); }) {
-    value = in.format(name);
+    value = in.number(k.name, from);
+  } else if constexpr (requires { value = format_named(from.text); }) {
+    value = format_named(from.text);
   } else if constexpr (std::is_enum_v<Value>) {
-    const auto& words = in.asked().find(name)->words;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-      if (in.text(name) == words[i]) value = static_cast<Value>(i);
+    for (std::size_t i = 0; i < k.words.size(); ++i) {
+      if (from.text == k.words[i]) value = static_cast<Value>(i);
     }
   }
 }
@@ -105,9 +104,11 @@ Operator<T> read_operator(inputs<T>& in) {
   Operator<T> x{};
   Operator<T>::fields(
       [&in](const perfmodel::field& about, auto& value) {
-        if (in.asked().find(about.name) != nullptr && in.has(about.name)) {
-          detail::read_field(in, about.name, value);
-        }
+        const key* const k = in.asked().find(key_name(about.name));
+        if (k == nullptr) return;
+        const napkin::value& from =
+            in.all().at(static_cast<std::size_t>(k - in.asked().keys.data()));
+        if (from.present) detail::read_field(in, *k, from, value);
       },
       x);
   return x;

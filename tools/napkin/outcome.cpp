@@ -74,13 +74,14 @@ std::shared_ptr<const profile_note> note_in(shared_texts& shared, const calibrat
 
 }  // namespace
 
-void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& of_machine,
+void note_calibration(outcome<>& answer, const outcome<>& bound, const calibration& c,
                       profile_part part, bool with_texts, shared_texts* shared) {
-  calibration c = of_machine;
-  c.kinds.kind_of_all_reduces = answer.sums;
-  if (answer.dequantises) c.kinds.kind_of_gemms = perfmodel::gemm_kind::dequantised;
+  perfmodel::time_by_profile kinds = c.kinds;
+  kinds.kind_of_all_reduces = answer.sums;
+  if (answer.dequantises) kinds.kind_of_gemms = perfmodel::gemm_kind::dequantised;
   calibrated_note note;
-  const perfmodel::evidence stands_on = evidence_of(c, part, answer.terms);
+  note.bounds.reserve(3);
+  const perfmodel::evidence stands_on = evidence_of(c, kinds, part, answer.terms);
   if (with_texts)
     note.profile = shared == nullptr
                        ? std::make_shared<const profile_note>(note_of(c, stands_on, part))
@@ -97,21 +98,21 @@ void note_calibration(outcome<>& answer, const outcome<>& bound, const calibrati
     if (key == "ttft_s") {
       note.bounds.push_back(bound_of("bound_ttft_s", r));
       if (bound.least_ttft) note.bounds.back().value = *bound.least_ttft;
-      calibration of_prefills = c;
-      of_prefills.kinds.kind_of_all_reduces = answer.prefill_collectives;
-      of_prefills.kinds.kind_of_attention =
-          c.kinds.kind_of_attention == perfmodel::attention_kind::low_precision_decode
+      perfmodel::time_by_profile of_prefills = kinds;
+      of_prefills.kind_of_all_reduces = answer.prefill_collectives;
+      of_prefills.kind_of_attention =
+          kinds.kind_of_attention == perfmodel::attention_kind::low_precision_decode
               ? perfmodel::attention_kind::low_precision_prefill
               : perfmodel::attention_kind::prefill;
-      const perfmodel::evidence prompt = evidence_of(of_prefills, part, answer.prefill_terms);
+      const perfmodel::evidence prompt = evidence_of(c, of_prefills, part, answer.prefill_terms);
       const service_uncertainty widths =
-          widths_of(c, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
+          widths_of(c, kinds, 0.0, prompt.log_sigma(), answer.pools, answer.terms);
       note.first_token = perfmodel::range_of(time, widths.first_token);
     } else if (key == "time_s" || key == "itl_s") {
       note.bounds.push_back(bound_of("bound_time_s", r));
       if (key == "itl_s" && bound.least_itl) note.bounds.back().value = *bound.least_itl;
       const double kernels = answer.log_sigma.value_or(stands_on.log_sigma());
-      const double tokens = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
+      const double tokens = widths_of(c, kinds, kernels, 0.0, answer.pools, answer.terms).token;
       note.range = perfmodel::range_of(time, key == "itl_s" ? tokens : kernels);
     }
   }

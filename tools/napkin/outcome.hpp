@@ -113,10 +113,14 @@ struct outcome {
   }
 };
 
-/// Texts and the deployment that requests share which differ in the numbers of their load.
+/// Texts, the deployment and the calibration that requests share which differ in the numbers of
+/// their load.
 struct shared_texts {
   std::optional<json> network{}, formats{};  ///< facts of these keys; null: none
   std::optional<perfmodel::deployment> deployment{};
+  std::optional<perfmodel::calibrated> policy{};
+  /// Whether the requests are known to have no prefill and decode pools, no speculative decoding.
+  bool has_one_pool = false, has_no_drafts = false;
   std::optional<perfmodel::service_load>
       load{};  ///< load of one request, for its bound and its prediction
   struct profile {

@@ -101,6 +101,10 @@ class json_members {
       to_.emplace_back(std::string(key), std::move(value));
     }
   }
+  void put_number(std::string_view key, double x) { put(key, number_json(key, x)); }
+  void put_range(std::string_view key, double low, double high) {
+    put(key, {number_json(key, low), number_json(key, high)});
+  }
   /// A value of JSON takes no text.
   bool put_text(std::string_view, const std::string&) { return false; }
   template <class Fill>
@@ -114,73 +118,6 @@ class json_members {
  private:
   json::object_t& to_;
   std::bitset<1024> seen_{};
-};
-
-/// Writes the members of an object as text. An object with a key twice is given up.
-class text_members {
- public:
-  /// `keys` is a store of keys, from its end on.
-  text_members(std::string& to, std::vector<std::string_view>& keys)
-      : to_(to), keys_(keys), first_(keys.size()) {
-    to_ += '{';
-  }
-  void put(std::string_view key, std::string_view value) {
-    begin(key);
-    common::detail::append_text(to_, value);
-  }
-  void put(std::string_view key, const std::string& value) { put(key, std::string_view(value)); }
-  void put(std::string_view key, const char* value) { put(key, std::string_view(value)); }
-  template <class Truth>
-    requires std::same_as<Truth, bool>
-  void put(std::string_view key, Truth value) {
-    begin(key);
-    to_ += value ? "true" : "false";
-  }
-  void put(std::string_view key, const json& value) {
-    begin(key);
-    if (value.is_binary()) {  // the text of a value
-      to_.append(value.get_binary().begin(), value.get_binary().end());
-    } else {
-      is_whole_ = common::detail::append_json(to_, value) && is_whole_;
-    }
-  }
-  /// Puts a value from its text.
-  bool put_text(std::string_view key, const std::string& text) {
-    begin(key);
-    to_ += text;
-    return true;
-  }
-  template <class Fill>
-  void put_object(std::string_view key, const Fill& fill) {
-    begin(key);
-    text_members members(to_, keys_);
-    fill(members);
-    is_whole_ = members.end() && is_whole_;
-  }
-  /// Ends the object. False where its text cannot be used.
-  bool end() {
-    to_ += '}';
-    keys_.resize(first_);
-    return is_whole_;
-  }
-
- private:
-  void begin(std::string_view key) {
-    const std::size_t bit = bit_of(key);
-    const auto own = keys_.begin() + static_cast<std::ptrdiff_t>(first_);
-    if (seen_[bit]) is_whole_ = is_whole_ && std::find(own, keys_.end(), key) == keys_.end();
-    seen_[bit] = true;
-    if (own != keys_.end()) to_ += ',';
-    keys_.push_back(key);
-    common::detail::append_text(to_, key);
-    to_ += ':';
-  }
-
-  std::string& to_;
-  std::vector<std::string_view>& keys_;  ///< the keys outlive this writer
-  std::size_t first_;                    ///< place of its first key
-  std::bitset<1024> seen_{};
-  bool is_whole_ = true;
 };
 
 /// Puts the name, basis and source of a profile, and the parts transferred from other GPUs.
@@ -210,13 +147,22 @@ void put_profile(Members& out, const profile_note& p) {
 template <class Members>
 void put_note(Members& out, const calibrated_note& note, bool none, bool has_itl = true) {
   for (const auto& b : note.bounds) {
-    json value = number_json(b.key, b.value);
+    require_finite(b.key, b.value);
     const bool absent = none || (!has_itl && std::string_view(b.key) == "bound_time_s");
-    out.put(b.key, absent ? json() : std::move(value));
+    if (absent) {
+      out.put(b.key, json());
+    } else {
+      out.put_number(b.key, b.value);
+    }
   }
   const auto interval = [&out](const char* key, const pm::time_range& r, bool absent) {
-    json range = {number_json(key, r.low.value()), number_json(key, r.high.value())};
-    out.put(key, absent ? json() : std::move(range));
+    require_finite(key, r.low.value());
+    require_finite(key, r.high.value());
+    if (absent) {
+      out.put(key, json());
+    } else {
+      out.put_range(key, r.low.value(), r.high.value());
+    }
   };
   interval("interval_80_s", note.range, none || !has_itl);
   if (note.first_token) {
@@ -260,20 +206,32 @@ namespace {
 
 /// Puts all members of a result.
 template <class Members>
-void put_outcome(Members& all, const outcome<>& answer, const json& request) {
+void put_outcome(Members& all, const outcome<>& answer, const json& request,
+                 const std::vector<std::string>& not_read) {
   if (const auto id = request.find("id"); id != request.end()) all.put("id", *id);
-  for (const auto& r : answer.results) all.put(r.key, value_json(answer, r));
+  for (const auto& r : answer.results) {
+    require_finite(r.key, r.value);
+    if (const std::optional<double> x = value_in(answer, r)) {
+      all.put_number(r.key, *x);
+    } else {
+      all.put(r.key, json());
+    }
+  }
   for (const auto& [key, fact] : answer.facts.get_ref<const json::object_t&>()) all.put(key, fact);
-  if (const auto not_read = not_read_of(request); !not_read.empty())
-    all.put("not_read", json(not_read));
+  if (!not_read.empty()) all.put("not_read", json(not_read));
   all.put("mode", answer.calibrated ? "calibrated" : "bound");
   const bool none = answer.has_feasibility && !answer.feasible;
   if (answer.calibrated) put_note(all, *answer.calibrated, none, answer.has_itl);
   if (answer.is_time) {
     all.put("limiter", pm::name_of(answer.limiter));
     all.put_object("terms", [&](auto& terms) {
-      for (const auto& t : answer.terms)
-        terms.put(t.name, none ? json() : number_json(t.name, t.time.value()));
+      for (const auto& t : answer.terms) {
+        if (none) {
+          terms.put(t.name, json());
+        } else {
+          terms.put_number(t.name, t.time.value());
+        }
+      }
     });
   }
   if (answer.has_feasibility) {
@@ -288,15 +246,16 @@ json outcome_json(const outcome<>& answer, const json& request) {
   json out = json::object();
   json_members all(out);
   all.reserve(48);
-  put_outcome(all, answer, request);
+  put_outcome(all, answer, request, not_read_of(request));
   return out;
 }
 
-bool append_outcome(std::string& out, const outcome<>& answer, const json& request) {
-  std::vector<std::string_view> keys;
-  keys.reserve(64);
-  text_members all(out, keys);
-  put_outcome(all, answer, request);
+bool write_outcome(result_line& out, const outcome<>& answer, const json& request) {
+  if (!out.not_read) out.not_read = not_read_of(request);
+  out.text.clear();
+  out.members.restart();
+  text_members all(out.text, out.members);
+  put_outcome(all, answer, request, *out.not_read);
   return all.end();
 }
 

@@ -1,9 +1,12 @@
 // Results as one JSON object, or as text for people.
 #pragma once
 
+#include <optional>
 #include <perfmodel/core/error.hpp>
 #include <string>
+#include <vector>
 
+#include "io/line_text.hpp"
 #include "query.hpp"
 
 namespace napkin {
@@ -11,9 +14,15 @@ namespace napkin {
 /// id (where the request has one), the results, mode, and for a time limiter, terms, feasible and
 /// reason. Throws out_of_range where a result is not finite.
 json outcome_json(const outcome<>& answer, const json& request);
-/// Appends the text of outcome_json, with binary facts as they are. False where two members have
+/// The lines of results of requests that differ in numbers, one after the other.
+struct result_line {
+  line_text text{};
+  known_members members{};
+  std::optional<std::vector<std::string>> not_read{};  ///< fields of the model files
+};
+/// Writes the text of outcome_json, with binary facts as they are. False where two members have
 /// the same key.
-bool append_outcome(std::string& out, const outcome<>& answer, const json& request);
+bool write_outcome(result_line& out, const outcome<>& answer, const json& request);
 /// Adds the bounds, interval_80_s and profile of a calibrated result.
 void note_json(json& out, const calibrated_note& note);
 /// {"id":..., "line":N, "error":{"code":..., "message":...}}

@@ -2,42 +2,17 @@
 #include "service_keys.hpp"
 
 #include <algorithm>
-#include <chrono>
-#include <iostream>
 #include <perfmodel/explain/predict.hpp>
 
 #include "deployments.hpp"
 #include "planning_points.hpp"
-#include "thread_pool.hpp"
+#include "planning_search.hpp"
 
 namespace napkin {
 
 namespace {
 
 namespace pm = perfmodel;
-
-/// Source of calibrations for plan(): an accelerator and an engine to their fitted parameters.
-auto policy_of(const std::vector<plan_calibration>& all) {
-  return [&all](const pm::accelerator& a, pm::engine e) -> const pm::calibrated& {
-    return calibration_at(all, a.name, e).profiles.calibration;
-  };
-}
-
-class progress_line {
- public:
-  explicit progress_line(bool shown) : shown_(shown) {}
-  void operator()(long done) {
-    if (!shown_) return;
-    const auto now = std::chrono::steady_clock::now();
-    if (now - last_ < std::chrono::seconds(1)) return;
-    last_ = now;
-    std::cerr << "napkin: " << done << " deployments evaluated" << std::endl;
-  }
-
- private:
-  bool shown_;
-  std::chrono::steady_clock::time_point last_ = std::chrono::steady_clock::now();
-};
 
 /// Accelerators that decode, and accelerators of prefill pools only.
 std::vector<pm::accelerator> accelerators_in(const pm::plan_request& q) {
@@ -157,11 +132,12 @@ void add_notes(planned& p) {
 void predict(planned& p, const request& r, const std::vector<found_accelerator>& on,
              bool shows_progress) {
   p.calibrations = calibrations_of(p.request, r);
-  const auto policy = policy_of(p.calibrations);
   const thread_pool threads;
-  const plan_again again = [&](const pm::plan_request& q) { return pm::plan(q, policy, threads); };
+  const plan_again again = [&](const pm::plan_request& q) {
+    return search_predictions(q, p.calibrations, threads, false);
+  };
   set_result(p, [&](const pm::plan_request& q) {
-    return pm::plan(q, policy, threads, progress_line(shows_progress));
+    return search_predictions(q, p.calibrations, threads, shows_progress);
   });
   const auto confirm = [&] {
     if constexpr (!is_page_module) confirm_by_simulation(p, [&] { set_result(p, again); });
@@ -183,10 +159,11 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
 void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked,
            bool shows_progress) {
   const thread_pool threads;
-  const plan_again again = [&](const pm::plan_request& q) { return pm::plan_bound(q, threads); };
-  set_result(p, [&](const pm::plan_request& q) {
-    return pm::plan_bound(q, threads, progress_line(shows_progress));
-  });
+  const plan_again again = [&](const pm::plan_request& q) {
+    return search_bounds(q, threads, false);
+  };
+  set_result(p,
+             [&](const pm::plan_request& q) { return search_bounds(q, threads, shows_progress); });
   p.left_out = left_out_of_bound(r, false);
   compare(
       p, on, again, [](const auto&, const auto&) { return std::nullopt; }, [] {});

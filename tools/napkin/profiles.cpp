@@ -150,23 +150,24 @@ void put_own_service(calibration& c, const given_profile& given, const service_i
   }
 }
 
-service_uncertainty widths_of(const calibration& c, double kernels, double prefill_kernels,
-                              bool pools, const pm::basic_terms<double>& terms) {
+service_uncertainty widths_of(const calibration& c, const pm::time_by_profile& kinds,
+                              double kernels, double prefill_kernels, bool pools,
+                              const pm::basic_terms<double>& terms) {
   if (c.widths) return *c.widths;
   const pm::service_uncertainty& shipped = c.calibration.services;
   const pm::service_uncertainty around = pools ? pm::disaggregated_uncertainty(shipped) : shipped;
-  pm::time_by_profile t = c.kinds;
+  pm::time_by_profile t = kinds;
   t.experts = terms.time_of(pm::name_of(pm::operator_class::experts));
   t.launches = terms.time_of("launches");
   return {pm::token_log_sigma(kernels, around, pm::dequantises_experts(t), pm::is_launch_bound(t)),
           pm::first_token_log_sigma(prefill_kernels, around)};
 }
 
-pm::evidence evidence_of(const calibration& c, profile_part part,
+pm::evidence evidence_of(const calibration& c, const pm::time_by_profile& kinds, profile_part part,
                          const pm::basic_terms<double>& terms) {
   const auto time = [&](pm::operator_class k) { return terms.time_of(pm::name_of(k)); };
   using pm::operator_class;
-  pm::time_by_profile t = c.kinds;
+  pm::time_by_profile t = kinds;
   switch (part) {
     case profile_part::none: break;
     case profile_part::matrix:

@@ -142,11 +142,16 @@ std::string text_of(const unmeasured_release& r);
 
 /// log_sigma of a service's times at that kernel uncertainty: from its own runs, or shipped;
 /// `terms` are the terms of its engine step.
-service_uncertainty widths_of(const calibration& c, double kernels, double prefill_kernels,
-                              bool pools, const perfmodel::basic_terms<double>& terms);
+service_uncertainty widths_of(const calibration& c, const perfmodel::time_by_profile& kinds,
+                              double kernels, double prefill_kernels, bool pools,
+                              const perfmodel::basic_terms<double>& terms);
 
-/// The profiles behind a time with these terms.
-perfmodel::evidence evidence_of(const calibration& c, profile_part part,
-                                const perfmodel::basic_terms<double>& terms);
+/// The profiles behind a time with these terms and kinds of operators.
+perfmodel::evidence evidence_of(const calibration& c, const perfmodel::time_by_profile& kinds,
+                                profile_part part, const perfmodel::basic_terms<double>& terms);
+inline perfmodel::evidence evidence_of(const calibration& c, profile_part part,
+                                       const perfmodel::basic_terms<double>& terms) {
+  return evidence_of(c, c.kinds, part, terms);
+}
 
 }  // namespace napkin

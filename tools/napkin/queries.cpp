@@ -64,20 +64,22 @@ void query::index_keys() {
   if (keys.size() > 255) throw std::logic_error(std::string("too many keys in ") + name);
   by_name_ = {};
   names_.clear();
+  hashes_.clear();
   default_numbers_.clear();
   for (const key& k : keys) {
     default_numbers_.push_back(default_of(k));
     const bool known = !names_.empty() && find(k.name) != nullptr;
     names_.emplace_back(k.name);
+    hashes_.push_back(key_name::hash_of(k.name));
     if (known) continue;  // the first key of a name
-    std::size_t at = slot_of(k.name);
-    while (by_name_[at] != 0) at = (at + 1) % slots;
+    std::size_t at = key_name::slot_of(k.name);
+    while (by_name_[at] != 0) at = (at + 1) % key_name::slots;
     by_name_[at] = static_cast<std::uint8_t>(names_.size());
   }
 }
-const key* query::find_in_turn(std::string_view key_name) const {
+const key* query::find_in_turn(std::string_view name_of_key) const {
   for (const key& k : keys) {
-    if (key_name == k.name) return &k;
+    if (name_of_key == k.name) return &k;
   }
   return nullptr;
 }

@@ -6,6 +6,7 @@
 #include <sstream>
 #include <utility>
 
+#include "advise_evaluators.hpp"
 #include "infeasible.hpp"
 #include "output.hpp"
 #include "queries_diagnose.hpp"
@@ -41,29 +42,6 @@ pm::advised_service service_of(inputs<double>& in) {
   s.speculation = speculation_of(in, s.deployment);
   s.replicas = n.replicas;
   return s;
-}
-
-constexpr bound_mode data_sheets{};
-
-template <class Mode, class... What>
-pm::serving_estimate served(const Mode& mode, const What&... what) {
-  if constexpr (std::same_as<Mode, bound_mode>) {
-    return pm::serving_bound(what...);
-  } else {
-    return pm::serving(what..., mode);
-  }
-}
-
-template <class Mode>
-pm::service_evaluator asks(const Mode& mode) {
-  return [&mode](const pm::advised_service& s) -> pm::serving_estimate {
-    if (s.pools) return served(mode, *s.pools, s.load);
-    double copies = s.replicas;
-    if (s.load.is_closed()) copies = std::fmin(copies, s.load.concurrency());
-    const pm::service_load share = pm::per_replica(s.load, copies);
-    return s.speculation ? served(mode, s.deployment, share, *s.speculation)
-                         : served(mode, s.deployment, share);
-  };
 }
 
 json json_of(const pm::technique& t) {
@@ -167,10 +145,8 @@ void add_gains(outcome<>& out, const pm::advice& a) {
       has_ratio ? number_json("product_of_gains", a.product_of_gains) : json();
 }
 
-template <class Mode>
 outcome<> answered(const pm::advised_service& s, const pm::service_targets& targets,
-                   pm::launch_framework framework, const Mode& mode) {
-  const pm::service_evaluator ask = asks(mode);
+                   pm::launch_framework framework, const pm::service_evaluator& ask) {
   pm::kernel_facts kernels;
   kernels.framework = framework;
   const pm::advice a = pm::advise(s, ask, targets, {}, kernels);
@@ -217,16 +193,16 @@ outcome<> advise_outcome(const request& r, const calibration* c) {
   if (in.text("framework") == "eager") framework = pm::launch_framework::eager;
   if (in.text("framework") == "compiled") framework = pm::launch_framework::compiled;
   if (c == nullptr) {
-    outcome<> out = answered(s, targets, framework, data_sheets);
+    outcome<> out = answered(s, targets, framework, bound_evaluator());
     const std::vector<std::string> all = left_out_of_bound(r, s.pools.has_value());
     if (!all.empty()) out.facts["left_out"] = all;
     return out;
   }
   const pm::calibrated calibration = calibration_over(*c, in);
-  outcome<> out = answered(s, targets, framework, calibration);
+  outcome<> out = answered(s, targets, framework, calibrated_evaluator(calibration));
   out.pools = s.pools.has_value();
   const outcome<> bound = [&] {
-    const pm::serving_estimate e = asks(data_sheets)(s);
+    const pm::serving_estimate e = bound_evaluator()(s);
     outcome<> o;
     o.add("ttft_s", "", e.ttft);
     o.add("itl_s", "", e.itl);

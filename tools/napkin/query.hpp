@@ -14,6 +14,7 @@
 
 #include "inputs.hpp"
 #include "key.hpp"
+#include "key_name.hpp"
 #include "outcome.hpp"
 #include "policies.hpp"
 
@@ -43,12 +44,14 @@ struct query {
   explanation (*explain)(const request&, const calibration*) = nullptr;
 
   /// The key of that name; null where there is none.
-  const key* find(std::string_view key_name) const {
-    if (names_.empty()) return find_in_turn(key_name);
-    for (std::size_t i = slot_of(key_name);; i = (i + 1) % slots) {
+  const key* find(const key_name& named) const {
+    if (names_.empty()) return find_in_turn(named.text);
+    for (std::size_t i = named.slot;; i = (i + 1) % key_name::slots) {
       const std::uint8_t at = by_name_[i];
       if (at == 0) return nullptr;
-      if (are_equal(names_[at - 1], key_name)) return &keys[at - 1];
+      if (named.hash != 0 ? hashes_[at - 1] == named.hash : are_equal(names_[at - 1], named.text)) {
+        return &keys[at - 1];
+      }
     }
   }
   /// The key of a name or of one of its other spellings; null where there is none.
@@ -76,21 +79,11 @@ struct query {
     return !differ(a.size() - word);
   }
 
-  static constexpr std::size_t slots = 512;
-  /// Hash of a name: its length and three of its characters.
-  static constexpr std::size_t slot_of(std::string_view name) {
-    if (name.empty()) return 0;
-    const auto letter = [&name](std::size_t i) {
-      return static_cast<std::size_t>(static_cast<unsigned char>(name[i]));
-    };
-    const std::size_t n = name.size();
-    return (n * 37 + letter(0) * 5 + letter(n / 2) * 59 + letter(n - 1) * 11) % slots;
-  }
+  const key* find_in_turn(std::string_view name_of_key) const;
 
-  const key* find_in_turn(std::string_view key_name) const;
-
-  std::array<std::uint8_t, slots> by_name_{};  ///< 1 + position of a key; 0: empty slot
+  std::array<std::uint8_t, key_name::slots> by_name_{};  ///< 1 + position of a key; 0: empty slot
   std::vector<std::string_view> names_{};
+  std::vector<std::uint64_t> hashes_{};
   std::vector<double> default_numbers_{};
 };
 /// The request with the names of its keys in place of other spellings; `of`, `against` and
@@ -117,17 +110,32 @@ double benchmark_buffers(const inputs<T>& in) {
                                                      in.chip());
 }
 
-/// The calibration over the scalar of `in`. Whole models run with cold weights; a query of one
-/// kernel states how many weight buffers its benchmark reads in turn.
+/// Weight buffers that the benchmark of the request's kernel reads in turn; 0: cold weights, as in
+/// whole models.
+template <perfmodel::Scalar T>
+T weight_buffers_of(inputs<T>& in) {
+  if (in.asked().find("weight_copies") == nullptr) return T(0.0);
+  return in.has("weight_copies") ? in.number("weight_copies") : T(benchmark_buffers(in));
+}
+
+/// The calibration over the scalar of `in`.
 template <perfmodel::Scalar T>
 perfmodel::basic_calibrated<T> calibration_over(const calibration& c, inputs<T>& in) {
-  const T copies = in.asked().find("weight_copies") == nullptr ? T(0.0)
-                   : in.has("weight_copies")                   ? in.number("weight_copies")
-                                                               : T(benchmark_buffers(in));
   return calibration_over<T>(
-      c, copies, [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
+      c, weight_buffers_of(in),
+      [&](const auto& spec, const char* prefix, const perfmodel::source* from) {
         return in.constants(spec, prefix, from);
       });
+}
+
+/// The calibration of a request, in `own`; that of an earlier request where they share it.
+inline const perfmodel::calibrated& shared_calibration(const calibration& c, const request& r,
+                                                       double weight_buffers,
+                                                       std::optional<perfmodel::calibrated>& own) {
+  auto& made = r.texts() != nullptr ? r.texts()->policy : own;
+  if (!made) made = c.calibration;
+  made->conditions = perfmodel::replay_conditions(weight_buffers);
+  return *made;
 }
 
 /// Whether a query accepts a measurement of its time.
@@ -141,6 +149,55 @@ template <class Q>
 inline constexpr bool measurable_law = requires {
   Q::measured;
 };
+
+/// Whether a query has the bounds that a prediction states without the rest of its bound.
+template <class Q>
+inline constexpr bool has_stated_bounds = requires(inputs<double>& in) {
+  Q::stated_bounds(in);
+};
+
+/// The bound of a prediction, which has texts of its own: as far as the prediction states it, or
+/// all of it.
+template <class Q>
+outcome<> bound_of_prediction(const request& r, double weight_buffers, bool is_measured) {
+  inputs<double> in(r);
+  in.leave_out_texts();
+  if constexpr (has_stated_bounds<Q>) {
+    if (!is_measured) {
+      if (std::optional<outcome<>> stated = Q::stated_bounds(in)) return std::move(*stated);
+    }
+  }
+  bound_mode sheets;
+  if (weight_buffers > 0.0 && !in.has("weight_copies")) sheets.weight_copies = weight_buffers;
+  return Q::run(in, sheets);
+}
+/// The prediction of a query, with its bounds.
+template <class Q>
+outcome<> predicted(const request& r, const calibration& c) {
+  inputs<double> in(r);
+  const double buffers = weight_buffers_of(in);
+  bool is_measured = false;
+  if constexpr (measurable<Q>) is_measured = r.has("measured_s");
+  const outcome<> bound = bound_of_prediction<Q>(r, buffers, is_measured);
+  std::optional<perfmodel::calibrated> own;
+  outcome<> answer = Q::run(in, shared_calibration(c, r, buffers, own));
+  note_calibration(answer, bound, c, Q::part, !r.scalars_only(), r.texts());
+  if (is_measured) note_measured(answer, bound, r.number("measured_s"));
+  return answer;
+}
+/// The prediction of a query, or without a calibration its bound.
+template <class Q>
+outcome<> answered(const request& r, const calibration* c) {
+  if constexpr (Q::part != profile_part::none) {
+    if (c != nullptr) return predicted<Q>(r, *c);
+  }
+  inputs<double> in(r);
+  outcome<> answer = Q::run(in, bound_mode{});
+  if constexpr (measurable<Q>) {
+    if (r.has("measured_s")) note_measured(answer, answer, r.number("measured_s"));
+  }
+  return answer;
+}
 
 /// A query from a struct Q with name, help, part, keys() and `template <Scalar T, class Mode>
 /// static outcome<T> run(inputs<T>&, const Mode&)`.
@@ -160,23 +217,7 @@ query declare() {
     }
   }
   q.answer = [](const request& r, const calibration* c) {
-    inputs<double> in(r);
-    bound_mode sheets;
-    if (c != nullptr && in.asked().find("weight_copies") != nullptr && !in.has("weight_copies"))
-      sheets.weight_copies = benchmark_buffers(in);
-    inputs<double> of_bound(r);
-    if (c != nullptr) of_bound.leave_out_texts();  // a prediction has its own
-    const outcome<> bound = Q::run(of_bound, sheets);
-    outcome<> answer = c == nullptr ? bound : outcome<>();
-    if constexpr (Q::part != profile_part::none) {
-      if (c != nullptr) {
-        answer = Q::run(in, calibration_over(*c, in));
-        note_calibration(answer, bound, *c, Q::part, !r.scalars_only(), r.texts());
-      }
-    }
-    if constexpr (measurable<Q>) {
-      if (r.has("measured_s")) note_measured(answer, bound, r.number("measured_s"));
-    }
+    outcome<> answer = answered<Q>(r, c);
     if constexpr (measurable_law<Q>) {
       for (const measurable_result& m : Q::measured) {
         if (r.has(m.measurement)) note_measured(answer, m, r.number(m.measurement));

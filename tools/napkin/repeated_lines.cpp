@@ -165,8 +165,13 @@ struct repeated_lines::repeated {
   std::optional<request> r{};
   std::optional<mode> wanted{};
   std::optional<calibration> c{};
-  bool is_stale = false;           ///< whether c is of earlier numbers
-  std::vector<const key*> keys{};  ///< key of each token; null: the id
+  bool is_stale = false;  ///< whether c is of earlier numbers
+  struct token_key {
+    const key* of = nullptr;  ///< null: the id
+    bool is_target = false;
+  };
+  std::vector<token_key> keys{};  ///< one for each token
+  result_line line{};
 };
 
 repeated_lines::repeated_lines(const given_profile* profile) : profile_(profile) {}
@@ -177,10 +182,10 @@ bool repeated_lines::put(repeated& known) const {
   for (std::size_t i = 0; i < tokens_.size(); ++i) {
     json& value = (members.begin() + static_cast<std::ptrdiff_t>(tokens_[i].member))->second;
     if (!read_token(tokens_[i], value)) return false;
-    const key* k = known.keys[i];
+    const auto [k, is_target] = known.keys[i];
     if (k == nullptr) continue;
     const double x = value.get<double>();
-    if (!k->range.holds(x) || is_long_target(k->name, x)) return false;
+    if (!k->range.holds(x) || (is_target && is_long_target(k->name, x))) return false;
     const auto at = static_cast<std::size_t>(k - known.asked.keys.data());
     if (x == known.r->at(at).number) continue;
     known.is_stale = known.is_stale || changes_deployment(known.asked, *k);
@@ -203,9 +208,9 @@ std::string_view repeated_lines::answer(std::string_view line) {
       if (!put(*known)) return {};
       known->r->texts()->load.reset();
       const outcome<> answer = evaluate(*known->r, known->object, known->wanted, known->c);
-      text_.clear();
       if (answer.has_feasibility && !answer.feasible) return {};
-      return append_outcome(text_, answer, known->object) ? text_ : std::string_view();
+      return write_outcome(known->line, answer, known->object) ? known->line.text.view()
+                                                               : std::string_view();
     } catch (const std::bad_alloc&) {
       throw;
     } catch (const std::exception&) {  // answer_line has the error
@@ -240,7 +245,7 @@ void repeated_lines::remember(std::string_view line) {
     const key* k = asked->find((members.begin() + static_cast<std::ptrdiff_t>(t.member))->first);
     if (k == nullptr ? !t.is_id : k->kind != key_kind::number && k->kind != key_kind::numbers)
       return;
-    made->keys.push_back(k);
+    made->keys.push_back({k, k != nullptr && is_latency_target(k->name)});
   }
   try {
     made->r.emplace(*asked, made->object, profile_);

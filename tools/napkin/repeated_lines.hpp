@@ -63,7 +63,6 @@ class repeated_lines {
   std::array<std::uint64_t, 8> seen_{};  ///< hashes of patterns seen once
   std::size_t next_seen_ = 0, next_known_ = 0;
   std::vector<line_pattern::token> tokens_{};
-  std::string text_{};
   bool is_known_ = false;  ///< whether the last line repeats a pattern
 };
 

@@ -439,18 +439,23 @@ const perfmodel::accelerator& request::accelerator() const {
   return *accelerators_.front();
 }
 
-const value& request::at(std::string_view name) const {
+const value* request::find(const key_name& name) const {
   const key* k = asked_.find(name);
-  if (k == nullptr) throw std::logic_error("no key " + std::string(name) + " in " + asked_.name);
-  return values_[static_cast<std::size_t>(k - asked_.keys.data())];
+  return k == nullptr ? nullptr : &values_[static_cast<std::size_t>(k - asked_.keys.data())];
 }
 
-int request::whole(std::string_view name) const {
+const value& request::at(const key_name& name) const {
+  if (const value* found = find(name)) return *found;
+  throw std::logic_error("no key " + std::string(name.text) + " in " + asked_.name);
+}
+
+int request::whole(const key_name& name) const {
   const double x = at(name).number;
   constexpr int most = std::numeric_limits<int>::max();
   if (!(x <= most)) {
-    throw error(error_code::out_of_range, cat(name, " is ", perfmodel::detail::significant(x, 6),
-                                              "; allowed: at most ", most));
+    throw error(
+        error_code::out_of_range,
+        cat(name.text, " is ", perfmodel::detail::significant(x, 6), "; allowed: at most ", most));
   }
   return static_cast<int>(x);
 }

@@ -8,6 +8,7 @@
 
 #include "accelerator_file.hpp"
 #include "key.hpp"
+#include "key_name.hpp"
 
 namespace napkin {
 
@@ -46,13 +47,15 @@ class request {
   const std::vector<found_accelerator>& prefill_accelerators() const {
     return prefill_accelerators_;
   }
-  bool has(std::string_view name) const { return at(name).present; }
-  double number(std::string_view name) const { return at(name).number; }
+  bool has(const key_name& name) const { return at(name).present; }
+  double number(const key_name& name) const { return at(name).number; }
   /// Throws out_of_range above what an int holds.
-  int whole(std::string_view name) const;
-  bool flag(std::string_view name) const { return at(name).flag; }
-  std::string_view text(std::string_view name) const { return at(name).text; }
-  const value& at(std::string_view name) const;
+  int whole(const key_name& name) const;
+  bool flag(const key_name& name) const { return at(name).flag; }
+  std::string_view text(const key_name& name) const { return at(name).text; }
+  const value& at(const key_name& name) const;
+  /// The value of a key; null where the query has no key of that name.
+  const value* find(const key_name& name) const;
   /// Values in the order of the query's keys.
   const value& at(std::size_t i) const { return values_[i]; }
   /// Replaces the number of the i-th key, which the request has. Its range is not checked.

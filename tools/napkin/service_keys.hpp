@@ -113,8 +113,11 @@ perfmodel::basic_replica_pool<T> pool_of(inputs<T>& in, const std::string& prefi
 template <perfmodel::Scalar T>
 bool has_pools(const inputs<T>& in) {
   static const std::vector<key> keys = pool_keys();
+  shared_texts* const shared = in.all().texts();
+  if (shared != nullptr && shared->has_one_pool) return false;
   const bool pools =
       std::any_of(keys.begin(), keys.end(), [&in](const key& k) { return in.given(k.name); });
+  if (shared != nullptr) shared->has_one_pool = !pools;
   if (!pools) return false;
   if (detail::any_given(in, {"tensor_parallel", "pipeline_parallel", "expert_parallel",
                              "redundant_experts", "data_parallel", "replicas"})) {
@@ -190,6 +193,8 @@ template <perfmodel::Scalar T>
 std::optional<perfmodel::basic_speculation<T>> speculation_of(
     inputs<T>& in, const perfmodel::basic_deployment<T>& d) {
   using perfmodel::drafter;
+  shared_texts* const shared = in.all().texts();
+  if (shared != nullptr && shared->has_no_drafts) return {};
   const bool own = in.has("mtp"), drafted = in.has("draft_length");
   if (own && !drafted && detail::any_given(in, {"drafter", "draft_model"}))
     detail::contradiction("mtp drafts with the model's own heads; drafter needs draft_length");
@@ -198,6 +203,7 @@ std::optional<perfmodel::basic_speculation<T>> speculation_of(
     for (const char* k : {"acceptance", "drafter", "draft_model"}) {
       if (in.given(k)) in.missing("draft_length", cat(k, " needs draft tokens; or give mtp"));
     }
+    if (shared != nullptr) shared->has_no_drafts = true;
     return {};
   }
   constexpr std::pair<const char*, drafter> names[] = {{"lookup", drafter::lookup},

@@ -1,5 +1,7 @@
 #include "service_profile.hpp"
 
+#include <perfmodel/tools/fit/service_run.hpp>
+
 #include "accelerator_file.hpp"
 #include "catalogues.hpp"
 #include "outcome.hpp"

@@ -1,7 +1,7 @@
 // Service profiles as files: written by `napkin calibrate --runs`, read by --profile.
 #pragma once
 
-#include <perfmodel/tools/fit/calibrate_service.hpp>
+#include <perfmodel/tools/fit/service_calibration.hpp>
 
 #include "key.hpp"
 #include "profiles.hpp"

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <optional>
-#include <perfmodel/tools/fit/service_search.hpp>
+#include <perfmodel/tools/fit/service_run.hpp>
 #include <string>
 #include <vector>
 

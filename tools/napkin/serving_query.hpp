@@ -32,6 +32,9 @@ struct serving {
 
   template <pm::Scalar T, class Mode>
   static outcome<T> run(inputs<T>& in, const Mode& mode);
+  /// Least TTFT, ITL and E2E of the bound; none of pools and of speculative decoding, where they
+  /// need the whole bound.
+  static std::optional<outcome<>> stated_bounds(inputs<double>& in);
 
  private:
   /// The page's module has no pools and no speculative decoding of a service.
@@ -45,27 +48,35 @@ struct serving {
   template <pm::Scalar T>
   static auto drafts_of(inputs<T>& in, const pm::basic_deployment<T>& d) {
     if constexpr (is_page_module)
-      return std::nullopt;
+      return std::optional<pm::basic_speculation<T>>();
     else
       return speculation_of(in, d);
+  }
+
+  template <pm::Scalar T>
+  static pm::basic_deployment<T> replica_of(inputs<T>& in, const replica_count& n) {
+    return shared_deployment(in, [&] {
+      pm::basic_deployment<T> made = deployment_of(in, n.groups);
+      reserve_memory(in, made);
+      return made;
+    });
+  }
+  /// Replicas that serve a load: with fewer requests than replicas, some are idle.
+  template <pm::Scalar T>
+  static T busy_replicas(const replica_count& n, const pm::basic_service_load<T>& l) {
+    using pm::scalar_min;
+    const T all = T(n.replicas);
+    return l.is_closed() ? scalar_min(all, l.concurrency()) : all;
   }
 
   /// Replicas of one deployment, each with its share of the load.
   template <pm::Scalar T, class Mode>
   static outcome<T> of_replicas(inputs<T>& in, const Mode& mode) {
-    using pm::scalar_min;
     const replica_count n = replicas_of(in);
-    const pm::basic_deployment<T> d = shared_deployment(in, [&] {
-      pm::basic_deployment<T> made = deployment_of(in, n.groups);
-      reserve_memory(in, made);
-      return made;
-    });
+    const pm::basic_deployment<T> d = replica_of(in, n);
     const auto drafts = drafts_of(in, d);
     const pm::basic_service_load<T> l = service_load_of(in);
-    T replicas = T(n.replicas);
-    if (l.is_closed())
-      replicas = scalar_min(
-          replicas, l.concurrency());  // with fewer requests than replicas, some replicas are idle
+    const T replicas = busy_replicas(n, l);
     const auto share = pm::per_replica(l, replicas);
     const auto answered = [&](const auto& serve) {
       const auto s = serve(share);
@@ -199,11 +210,14 @@ struct serving {
           pm::all_reduce_kind_of(decodes, pm::iteration{.batch = batch, .steady = true}, mode);
       out.prefill_collectives = pm::prefill_all_reduce_kind_of(computes, l, mode);
     } else if constexpr (std::same_as<T, double>) {
-      const pm::iteration one{.batch = 1.0, .context = l.input_tokens};
-      out.least_itl = pm::step_bound(decodes, one).time.value();
+      out.least_itl = pm::step_bound(decodes, lone_decode(l)).time.value();
     }
   }
 
+  /// Decode step of one sequence.
+  static pm::iteration lone_decode(const pm::service_load& l) {
+    return {.batch = 1.0, .context = l.input_tokens};
+  }
   /// Least TTFT (one unloaded prefill) and, with the least ITL, of a whole request.
   template <pm::Scalar T, class S>
   static void note_least(outcome<T>& out, const S& s, const pm::basic_service_load<T>& l) {

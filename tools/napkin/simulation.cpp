@@ -12,6 +12,7 @@
 #include "infeasible.hpp"
 #include "output.hpp"
 #include "service_keys.hpp"
+#include "simulation_run.hpp"
 #include "summary.hpp"
 
 namespace napkin {
@@ -21,15 +22,6 @@ namespace {
 namespace pm = perfmodel;
 
 constexpr pm::unit_exponents second_unit = pm::exponents_of<pm::duration<>>();
-
-template <class Policy>
-pm::simulation_result run_with(const simulated_service& s, const simulated_load& l,
-                               const pm::simulation_options& o, const Policy& policy,
-                               const Policy& prefill_policy) {
-  const auto source = l.source(o.seed);
-  if (s.pools) return pm::simulate(*s.pools, *source, prefill_policy, policy, o);
-  return pm::simulate(s.one, *source, policy, o);
-}
 
 /// Means over runs, with their standard errors.
 void merge(std::vector<simulated_figure>& all, const std::vector<std::vector<double>>& runs) {
@@ -149,8 +141,14 @@ pm::simulation_result run_simulation(const simulated_service& s, const simulated
   o.seed = seed;
   o.typical_tokens = l.typical_tokens;
   o.on_request = std::move(keeps);
-  if (policy == nullptr) return run_with(s, l, o, bound_mode{}, bound_mode{});
-  return run_with(s, l, o, *policy, s.prefill_policy == nullptr ? *policy : *s.prefill_policy);
+  const auto source = l.source(seed);
+  if (policy == nullptr) {
+    return s.pools ? run_pools_at_bounds(*s.pools, *source, o)
+                   : run_replicas_at_bounds(s.one, *source, o);
+  }
+  if (!s.pools) return run_replicas(s.one, *source, *policy, o);
+  return run_pools(*s.pools, *source, s.prefill_policy == nullptr ? *policy : *s.prefill_policy,
+                   *policy, o);
 }
 
 std::vector<simulated_figure> figures_of(const simulated_service& s,

@@ -71,7 +71,7 @@ uncertainty_parts uncertainty_parts_of(const outcome<>& answer, const calibratio
     out.parts.push_back({"the kernel", 1.0, kernels, 1.0});
   }
   if (service) {
-    const double all = widths_of(c, kernels, 0.0, answer.pools, answer.terms).token;
+    const double all = widths_of(c, c.kinds, kernels, 0.0, answer.pools, answer.terms).token;
     const double left = pm::kernel_sigma_share * kernels;
     const double of_kernels = all > 0.0 ? std::min(1.0, left * left / (all * all)) : 1.0;
     double share = 1.0;

@@ -32,7 +32,7 @@ fi
 module() {
   for file in "$root"/tools/napkin/*.cpp "$root"/tools/napkin/io/figure_{axis,text}.cpp "$here"/no_trace_files.cpp; do
     case ${file##*/} in
-      main.cpp | calibrate.cpp | calibrate_service.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | query_runs.cpp | engine_commands.cpp) ;;
+      main.cpp | calibrate.cpp | calibrate_service.cpp | fit_*.cpp | sweep*.cpp | json_rows.cpp | completion.cpp | plan_files.cpp | query_runs.cpp | engine_commands.cpp) ;;
       *) [[ ${file##*/} =~ ^($4)\.cpp$ ]] || echo "#include \"$file\"" ;;
     esac
   done >"$work/$1.cpp"

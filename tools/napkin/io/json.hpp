@@ -264,15 +264,22 @@ inline std::string write_json(const json& value) {
   return value.is_object() ? cat('{', out, '}') : cat('[', out, ']');
 }
 
+/// Throws out_of_range, naming `key`, for an x that JSON cannot represent.
+inline void require_finite(std::string_view key, double x) {
+  if (std::isfinite(x)) return;
+  throw error(error_code::out_of_range,
+              cat(key, " is not a finite number for these inputs; allowed: smaller ones"));
+}
+/// Whether a number is written without a fraction.
+inline bool is_written_whole(double x) {
+  constexpr double exact = 9007199254740992.0;  // 2^53
+  return std::fabs(x) < exact && x == static_cast<double>(static_cast<std::int64_t>(x));
+}
 /// A number as JSON; whole ones without a fraction. Throws out_of_range, naming `key`, for an x
 /// that JSON cannot represent.
 inline json number_json(std::string_view key, double x) {
-  if (!std::isfinite(x)) {
-    throw error(error_code::out_of_range,
-                cat(key, " is not a finite number for these inputs; allowed: smaller ones"));
-  }
-  constexpr double exact = 9007199254740992.0;  // 2^53
-  if (std::fabs(x) < exact && x == std::floor(x)) return static_cast<std::int64_t>(x);
+  require_finite(key, x);
+  if (is_written_whole(x)) return static_cast<std::int64_t>(x);
   return x;
 }
 

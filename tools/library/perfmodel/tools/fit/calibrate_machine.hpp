@@ -6,24 +6,9 @@
 #include <numeric>
 #include <perfmodel/kernels/gemm.hpp>
 #include <perfmodel/tools/fit/calibration.hpp>
+#include <perfmodel/tools/fit/machine_fit.hpp>
 
 namespace perfmodel::inline v0_3 {
-
-/// One measured GEMM latency, without quantising kernels. `weight_copies`: number of weight buffers
-/// that the benchmark read in turn, see replaying.
-struct gemm_measurement {
-  gemm workload{};
-  duration<> time{};
-  double weight_copies = 0;
-};
-
-/// A fitted profile. `residual`: ln(measured / predicted) of each row; `held_out`: the same
-/// residual by fits without the rows of this (n, k). `at_bound`, `from_prior`: see fit_result.
-struct machine_fit {
-  machine_profile profile{};
-  std::array<bool, 7> at_bound{}, from_prior{};
-  std::vector<double> residual, held_out;
-};
 
 /// Names, units and limits of the seven parameters, in the order of basic_machine_parameters.
 /// A kernel takes at least 1 us; a share of peak is at most 1.1 (clocks can exceed the data sheet),
