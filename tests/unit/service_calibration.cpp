@@ -114,7 +114,8 @@ TEST_CASE("service calibration: a synthetic service is found again", "[calibrate
   CHECK(std::abs(std::log(*other.ttft / s.ttft)) < pm::z90 * found.posterior.first_token_log_sigma);
 }
 
-TEST_CASE("service calibration: an engine unlike published ones is found too", "[calibrated][long]") {
+TEST_CASE("service calibration: an engine unlike published ones is found too",
+          "[calibrated][long]") {
   // 30 ms of CPU time a step are 50 standard deviations of published services.
   pm::service_numbers own{};
   own[at(step_cpu_time)] = 30e-3;

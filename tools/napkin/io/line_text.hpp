@@ -15,7 +15,8 @@
 
 namespace common {
 
-inline constexpr std::size_t most_digits = 40;  ///< of a number, with its sign and exponent
+/// Largest number of bytes of a number.
+inline constexpr std::size_t most_digits = 40;
 
 /// Bytes of a line; the storage remains for the next one.
 class line_text {
