@@ -132,12 +132,11 @@ void add_notes(planned& p) {
 void predict(planned& p, const request& r, const std::vector<found_accelerator>& on,
              bool shows_progress) {
   p.calibrations = calibrations_of(p.request, r);
-  const thread_pool threads;
   const plan_again again = [&](const pm::plan_request& q) {
-    return search_predictions(q, p.calibrations, threads, false);
+    return search_predictions(q, p.calibrations, false);
   };
   set_result(p, [&](const pm::plan_request& q) {
-    return search_predictions(q, p.calibrations, threads, shows_progress);
+    return search_predictions(q, p.calibrations, shows_progress);
   });
   const auto confirm = [&] {
     if constexpr (!is_page_module) confirm_by_simulation(p, [&] { set_result(p, again); });
@@ -158,12 +157,8 @@ void predict(planned& p, const request& r, const std::vector<found_accelerator>&
 }
 void bound(planned& p, const request& r, const std::vector<found_accelerator>& on, bool asked,
            bool shows_progress) {
-  const thread_pool threads;
-  const plan_again again = [&](const pm::plan_request& q) {
-    return search_bounds(q, threads, false);
-  };
-  set_result(p,
-             [&](const pm::plan_request& q) { return search_bounds(q, threads, shows_progress); });
+  const plan_again again = [&](const pm::plan_request& q) { return search_bounds(q, false); };
+  set_result(p, [&](const pm::plan_request& q) { return search_bounds(q, shows_progress); });
   p.left_out = left_out_of_bound(r, false);
   compare(
       p, on, again, [](const auto&, const auto&) { return std::nullopt; }, [] {});

@@ -5,8 +5,9 @@ namespace napkin {
 
 perfmodel::plan_result search_predictions(const perfmodel::plan_request& q,
                                           const std::vector<plan_calibration>& calibrations,
-                                          const thread_pool& threads, bool shows_progress) {
-  return perfmodel::plan(q, policy_of(calibrations), threads, progress_line(shows_progress));
+                                          bool shows_progress) {
+  return perfmodel::plan(q, policy_of(calibrations), perfmodel::serial_executor(),
+                         progress_line(shows_progress));
 }
 
 }  // namespace napkin

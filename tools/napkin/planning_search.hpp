@@ -1,4 +1,5 @@
-// Searches of a plan. Predictions and bounds have a source each: a search takes a compiler 0.3 GB.
+// Searches of a plan, on one thread: a second one gains little (docs/benchmarks.md). Predictions and
+// bounds have a source each, since a search takes a compiler 0.3 GB.
 #pragma once
 
 #include <chrono>
@@ -6,7 +7,6 @@
 #include <vector>
 
 #include "planning_points.hpp"
-#include "thread_pool.hpp"
 
 namespace napkin {
 
@@ -38,9 +38,8 @@ class progress_line {
 /// perfmodel::plan under calibrations.
 perfmodel::plan_result search_predictions(const perfmodel::plan_request& q,
                                           const std::vector<plan_calibration>& calibrations,
-                                          const thread_pool& threads, bool shows_progress);
+                                          bool shows_progress);
 /// perfmodel::plan_bound.
-perfmodel::plan_result search_bounds(const perfmodel::plan_request& q, const thread_pool& threads,
-                                     bool shows_progress);
+perfmodel::plan_result search_bounds(const perfmodel::plan_request& q, bool shows_progress);
 
 }  // namespace napkin

@@ -3,9 +3,8 @@
 
 namespace napkin {
 
-perfmodel::plan_result search_bounds(const perfmodel::plan_request& q, const thread_pool& threads,
-                                     bool shows_progress) {
-  return perfmodel::plan_bound(q, threads, progress_line(shows_progress));
+perfmodel::plan_result search_bounds(const perfmodel::plan_request& q, bool shows_progress) {
+  return perfmodel::plan_bound(q, perfmodel::serial_executor(), progress_line(shows_progress));
 }
 
 }  // namespace napkin

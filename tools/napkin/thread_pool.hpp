@@ -1,4 +1,4 @@
-// Executor of a plan that evaluates candidates on several threads.
+// Executor of sweeps and of plan() that evaluates on several threads.
 #pragma once
 
 #include <algorithm>
