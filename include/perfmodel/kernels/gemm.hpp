@@ -198,12 +198,27 @@ constexpr duration<T> power_limited_time(const duration<T>& t, const duration<T>
 template <Scalar T>
 using gemm_view = calibration_view<T, basic_engine_profile<T>>;
 
+/// Rows of a GEMM: padded to whole matrix instructions, and the tile rows of each of output_tiles.
+template <Scalar T>
+struct gemm_rows {
+  T padded{};
+  std::array<T, 3> tiles{};
+
+  constexpr gemm_rows() = default;
+  constexpr gemm_rows(const T& rows, const T& of_instruction) {
+    using math::ceil;
+    padded = ceil(rows / of_instruction) * of_instruction;
+    for (std::size_t i = 0; i < tiles.size(); ++i) tiles[i] = ceil(rows / T(output_tiles[i].rows));
+  }
+};
+
 /// One call of a valid GEMM under a calibration. It refers to its parts, which must outlive it.
 template <Scalar T>
 struct gemm_call {
   const basic_accelerator<T>& a;
   const basic_gemm<T>& g;
   const gemm_rates<T>& r;
+  const gemm_rows<T>& m;
   const basic_machine_parameters<T>& machine;
   const basic_engine_profile<T>& engine;
   const basic_call_conditions<T>& conditions;
@@ -222,15 +237,14 @@ struct gemm_call {
   /// The fill is tile_fill; with large instructions it is in proportion to the tile's size.
   /// With fewer tiles than SMs, K is divided into parts until all SMs work (split-k). That costs
   /// split_cost, a fill of at least tile_fill for each part, and the sum of the partial results.
-  constexpr duration<T> tiled_time(const T& padded_rows, std::size_t tile) const {
-    using math::ceil;
+  constexpr duration<T> tiled_time(std::size_t tile) const {
     using math::floor;
     const output_tile& t = output_tiles[tile];
     const sm_rates<T>& sm = r.sm;
-    const T grid = ceil(g.m / T(t.rows)) * r.column_tiles[tile];
+    const T grid = m.tiles[tile] * r.column_tiles[tile];
     const T waves = named(t.waves, waves_of(grid, sm.count));
     const bytes<T> operands = scalar_min(g.m, T(t.rows)) * r.activation + r.column_operands[tile];
-    const T rows = scalar_min(padded_rows, T(t.rows));
+    const T rows = scalar_min(m.padded, T(t.rows));
     const flops<T> multiplications = 2.0 * rows * (t.columns * flop);
     duration<T> longest =
         max(duration<T>(multiplications / sm.matrix), duration<T>(operands / sm.operands));
@@ -260,18 +274,16 @@ struct gemm_call {
     return min(whole, named(t.split, split));
   }
 
-  /// Time with the fastest tile size. Rows are padded to whole matrix instructions.
+  /// Time with the fastest tile size.
   constexpr duration<T> compute_time() const {
-    using math::ceil;
-    const T padded_rows = ceil(g.m / r.instruction_rows) * r.instruction_rows;
-    duration<T> least = tiled_time(padded_rows, 0);
+    duration<T> least = tiled_time(0);
     for (std::size_t i = 1; i < output_tiles.size(); ++i) {
       if constexpr (std::is_floating_point_v<T>) {
         const output_tile& before = output_tiles[i - 1];
         if (g.m <= before.rows && before.columns == output_tiles[i].columns)
           continue;  // equal to the tile before
       }
-      least = min(least, tiled_time(padded_rows, i));
+      least = min(least, tiled_time(i));
     }
     return least;
   }
@@ -345,7 +357,8 @@ constexpr kernel_time<T> time_of_kernel(const basic_accelerator<T>& a, const bas
                                         const basic_demand<T>& needs, const gemm_view<T>& c,
                                         const basic_call_conditions<T>& conditions, Terms&& terms) {
   const gemm_rates<T> rates = rates_of_gemm(a, g, c.machine, c.kernels);
-  const gemm_call<T> call{a, g, rates, c.machine, c.kernels, conditions};
+  const gemm_rows<T> rows(g.m, rates.instruction_rows);
+  const gemm_call<T> call{a, g, rates, rows, c.machine, c.kernels, conditions};
   return {call.time({needs.matrix_flop, needs.dram}, terms), needs.dram.total(), 5};
 }
 

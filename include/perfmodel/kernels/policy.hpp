@@ -33,6 +33,8 @@ template <Scalar T>
 struct operator_memo {
   /// keys: n, k and the formats of activations, weights and output
   memo<std::tuple<T, T, number_format, storage_format, number_format>, gemm_entry<T>, 16> gemms{};
+  T last_rows{};  ///< rows of the last GEMM; most of a step have the same
+  gemm_rows<T> rows{};
   memo<basic_attention_decode<T>, duration<T>, 2> decodes{};
   memo<basic_attention_prefill<T>, duration<T>, 2> prefills{};
 };
@@ -268,7 +270,12 @@ struct basic_calibrated {
             [&] { return detail::gemm_entry<T>{detail::rates_of_gemm(a, g, machine, engine)}; });
         if (known.rows != g.m) {
           known.rows = g.m;
-          const detail::gemm_call<T> call{a, g, known.rates, machine, engine, conditions};
+          if (memo.last_rows != g.m) {
+            memo.last_rows = g.m;
+            memo.rows = detail::gemm_rows<T>(g.m, known.rates.instruction_rows);
+          }
+          const detail::gemm_call<T> call{a,       g,      known.rates, memo.rows,
+                                          machine, engine, conditions};
           known.time = call.time(call.needs(), detail::no_terms{});
         }
         return known.time;
