@@ -248,11 +248,29 @@ class collective_memo {
                                              [&] { return pieces_of(fabric, c); });
       if (known) return known->time(c.message.quantity());
     }
-    return time_of_collective(fabric, c, cost_).time;
+    if constexpr (std::is_floating_point_v<T>) {
+      return least_time(fabric, c);
+    } else {
+      return time_of_collective(fabric, c, cost_).time;
+    }
   }
 
  private:
   using pieces = std::optional<collective_cost_pieces<T>>;
+
+  /// The time of time_of_collective, without its other results.
+  constexpr duration<T> least_time(const basic_interconnect<T>& fabric,
+                                   const basic_collective<T>& c) const {
+    const algorithm_list run = candidates(fabric, c, cost_);
+    if (c.ranks == 1 || !fabric.bandwidth.is_stated()) return {};
+    positive("bandwidth", fabric.bandwidth.quantity());
+    duration<T> least = duration<T>::from_value(T(infinity));
+    for (const collective_algorithm a : run) {
+      const auto s = schedule_of(c, a, sent_by<T, Cost>(fabric, c, a));
+      least = min(least, price_of(fabric, s, cost_).time);
+    }
+    return least;
+  }
 
   constexpr pieces pieces_of(const basic_interconnect<T>& fabric, basic_collective<T> c) const {
     collective_cost_pieces<T> all;
