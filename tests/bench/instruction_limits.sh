@@ -54,12 +54,12 @@ bound|10000|320|a prepared bound of a decode step, its time alone
 step|100000|1815|a prepared decode step, its time alone
 steps|100000|860|a prepared decode step in a block of them
 passes|100|5000|a decode step of a service
-closed|100|63800|a service in a closed loop of 64
-open|100|215000|a service in an open loop of 4 requests a second
+closed|100|60600|a service in a closed loop of 64
+open|100|210000|a service in an open loop of 4 requests a second
 prepared_closed|1000|39000|a service in a closed loop, of a prepared deployment
 prepared_open|1000|140500|a service in an open loop, of a prepared deployment
-drafts|100|69300|a service with 3 draft tokens
-pools|100|84500|a service of a prefill and a decode replica
+drafts|100|65700|a service with 3 draft tokens
+pools|100|83100|a service of a prefill and a decode replica
 plan|3815|19800|a plan, each candidate
 open_plan|2904|26600|a plan of an open loop, each candidate
 MODES

@@ -97,9 +97,11 @@ long differing(random_numbers& x, const pm::deployment& d, const pm::calibrated&
     pm::iteration& i = some[static_cast<std::size_t>(x.uniform(0.0, 3.0))];
     if (k < 3 || x.uniform() < 0.5) i = random_iteration(x);
     if (!(i.batch + i.prefill_tokens > 0.0)) continue;
-    const double by_itself = pm::detail::time_of_step(d, i, plain, plain).value();
-    if (!near(kept.time(i).value(), by_itself)) ++differ;
-    if (!near(kept(i).time.value(), by_itself)) ++differ;
+    const pm::estimate by_itself = pm::detail::prediction_of_step(d, i, plain, plain);
+    if (!near(kept.time(i).value(), by_itself.time.value())) ++differ;
+    const pm::estimate e = kept(i);
+    if (!near(e.time.value(), by_itself.time.value())) ++differ;
+    if (!near(e.mfu, by_itself.mfu) || !near(e.mbu, by_itself.mbu)) ++differ;
   }
   return differ;
 }
@@ -162,11 +164,15 @@ TEST_CASE("collective_memo: a collective's cost pieces give its time, for no byt
     if (c.operation == collective_op::point_to_point) c.ranks = 2;
     const auto& link = x.uniform() < 0.8 ? m.device->fabric : m.device->host;
     pm::detail::collective_memo<double, pm::calibrated> kept(m.calibration);
+    const pm::full_link full;
+    pm::detail::collective_memo<double, pm::full_link> at_full_link(full);
     try {
       for (const double bytes : {1.0, 0.0, 0.25, 1e3, 1e6, 8.0 * 1024 * 1024, 3e7, 1e9, 1e12}) {
         c.message = pm::message_bytes<>(bytes * pm::byte);
         const double once = pm::collective_time(link, c, m.calibration).time.value();
         if (!near(kept.time(link, c).value(), once)) ++differ;
+        const double least = pm::collective_time(link, c, full).time.value();
+        if (!near(at_full_link.time(link, c).value(), least)) ++differ;
       }
       ++tried;
     } catch (const pm::error&) {

@@ -13,6 +13,14 @@ namespace perfmodel::inline v0_3::detail {
 template <class Key, class Value, std::size_t N>
 class memo {
  public:
+  /// Value of the key that equals `query`; null without one.
+  template <class Query>
+  constexpr const Value* find(const Query& query) const {
+    for (std::size_t i = 0; i < size_; ++i) {
+      if (entries_[i]->key == query) return &entries_[i]->value;
+    }
+    return nullptr;
+  }
   /// Value of the key that equals `query`. If there is none, it is make(), stored under
   /// Key(query).
   template <class Query, class Make>

@@ -9,6 +9,7 @@
 #include <perfmodel/laws/execution.hpp>
 #include <perfmodel/laws/roofline.hpp>
 #include <perfmodel/step/communication.hpp>
+#include <perfmodel/step/host_time.hpp>
 #include <perfmodel/step/memory.hpp>
 #include <perfmodel/step/operators.hpp>
 
@@ -159,67 +160,6 @@ constexpr void add_communication(basic_estimate<T>& e, const duration<T>& on_chi
   e.mbu = T(memory / e.time);
 }
 
-/// Kernels that a step without CUDA graphs launches on a rank: operators, element-wise kernels, and
-/// collectives. A residual addition is part of a norm. A feed-forward is two GEMMs. Routed experts
-/// are six kernels: choice, sorting, two GEMMs, activation, sum.
-/// Source: vLLM, model_executor/layers/fused_moe/fused_moe.py; Qwen2's and Qwen3's model files.
-template <Scalar T>
-constexpr T launched_kernels(const rank_step<T>& p) {
-  T n = collectives_of_step(p.replica) + demand_of_rank(p).launches;
-  visit_elementwise_kernels(p, [&](elementwise_kernel k, const T& times, const auto&) {
-    if (k != elementwise_kernel::residual) n += times;
-  });
-  for (const auto& kind : p.model().layers.feed_forwards) {
-    const auto* e = std::get_if<basic_expert_shape<T>>(&kind.shape);
-    n += kind.layers * (e == nullptr ? 1.0 : e->shared_intermediate ? 7.0 : 5.0);
-  }
-  return n;
-}
-/// CPU time that launches the layers with MXFP4 experts and 16-bit operands in a step with prefill,
-/// which no graph holds: layers x engine.prefill_expert_launch_time.
-template <Scalar T, class Engine>
-constexpr duration<T> prefill_launches(const rank_step<T>& p, const Engine& engine) {
-  if (!p.has_prefills() || !(upper(engine.prefill_expert_launch_time.value()) > 0.0)) return {};
-  if (p.formats.weights.experts.format != number_format::fp4 ||
-      bits_of(p.formats.experts.format) < 16.0)
-    return {};
-  const T experts = layers_with<basic_expert_shape<T>, T>(p.model().layers.feed_forwards);
-  return p.prefill_share() * (experts * engine.prefill_expert_launch_time);
-}
-/// Time that launches add to the kernels of a step: max(0, launches - kernels). Launches are those
-/// of all kernels without CUDA graphs, else prefill_launches.
-/// Tests: tests/unit/engines.cpp, tests/unit/engine_options.cpp.
-template <Scalar T, class Policy>
-constexpr duration<T> exposed_launches(const rank_step<T>& p, const Policy& policy,
-                                       const duration<T>& kernels) {
-  if (p.replica.cuda_graphs) {
-    if constexpr (requires { policy.engine.prefill_expert_launch_time; }) {
-      const duration<T> launches = prefill_launches(p, policy.engine);
-      if (upper(launches.value()) > 0.0) return max(duration<T>(launches - kernels), duration<T>{});
-    }
-    return {};
-  }
-  return max(duration<T>(launched_kernels(p) * lift<T>(eager_launch_time) - kernels),
-             duration<T>{});
-}
-
-/// CPU time of a step, x pipeline stages: what the deployment states, else
-/// policy.cpu_time(sequences); without an engine 0.
-template <Scalar T, class Policy>
-constexpr duration<T> cpu_time_of_step(const rank_step<T>& p, const Policy& policy) {
-  const basic_deployment<T>& d = p.replica;
-  const T stages = T(d.layout.pipeline), &sequences = p.share.sequences;
-  duration<T> step{}, both{};
-  if constexpr (requires { policy.cpu_time(sequences); }) {
-    both = policy.cpu_time(sequences);
-    step = policy.cpu_time(T(0.0));
-  }
-  if (!d.step_cpu_time && !d.sequence_cpu_time) return stages * both;
-  const duration<T> own = both - step;
-  return stages * (d.step_cpu_time.value_or(step) +
-                   (d.sequence_cpu_time ? sequences * *d.sequence_cpu_time : own));
-}
-
 /// Parts of a predicted step: the times that add up to it, and those of its work at the peaks.
 template <Scalar T>
 struct predicted_parts {
@@ -276,7 +216,7 @@ class predicted_step {
   constexpr predicted_parts<T> parts_of(const basic_iteration<T>& i, const Add& add) {
     const rank_step<T> p{replica_, i, formats_};
     demand_sum<T> sum;
-    predicted_parts<T> x{kernel_times(p, sum)};
+    predicted_parts<T> x{kernels_of(p, i, sum)};
     x.visit_kernels(add);
     const basic_step_demand<T> s = sum.step_demand_on(replica_.device);
     x.links = link_time(p);
@@ -329,6 +269,22 @@ class predicted_step {
     for (duration<T>& t : by_class) t = time_under_policy(t, policy_);
     return by_class;
   }
+  /// kernel_times, memoised for the last step without prefill: a service asks for the parts of a
+  /// step of which it had the time.
+  template <class... Work>
+  constexpr std::array<duration<T>, 4> kernels_of(const rank_step<T>& p,
+                                                  const basic_iteration<T>& i, Work&... work) {
+    if constexpr (std::is_floating_point_v<T>) {
+      if (i.batch > 0.0 && !(i.prefill_tokens > 0.0)) {
+        if (const auto* known = decodes_.find(i)) {
+          (visit_operators(p, [&](const basic_operator<T>& o) { work.add(o); }), ...);
+          return *known;
+        }
+        return decodes_.value_of(i, [&] { return kernel_times(p, work...); });
+      }
+    }
+    return kernel_times(p, work...);
+  }
   /// Communication of a step, with the wait for the last rank.
   constexpr duration<T> link_time(const rank_step<T>& p) {
     const duration<T> waiting = rank_wait_of_step(replica_, policy_);
@@ -341,7 +297,7 @@ class predicted_step {
   constexpr duration<T> time_of(const basic_iteration<T>& i) {
     const rank_step<T> p{replica_, i, formats_};
     duration<T> time{};
-    for (const duration<T>& kernels : kernel_times(p)) time += kernels;
+    for (const duration<T>& kernels : kernels_of(p, i)) time += kernels;
     if (upper(replica_.cpu_offload_bytes.value()) > 0.0) {
       time += reads_over_host_link(demand_of_rank(p).weights);
     }
@@ -355,7 +311,8 @@ class predicted_step {
   operator_times<T, Policy> operators_;
   collective_memo<T, Cost> links_;
   memo<basic_iteration<T>, duration<T>, 1> last_{};
-  memo<basic_iteration<T>, duration<T>, 2> prefills_{};  ///< steps without decodes
+  memo<basic_iteration<T>, duration<T>, 2> prefills_{};                ///< steps without decodes
+  memo<basic_iteration<T>, std::array<duration<T>, 4>, 1> decodes_{};  ///< kernels without prefill
 };
 
 /// Prediction of one step with checked inputs.
