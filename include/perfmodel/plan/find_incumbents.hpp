@@ -226,8 +226,7 @@ class closed_incumbent_search {
           for (const batch_sweep& sweep : all.front().sweeps) {
             const std::size_t first_of_sweep = known.points.size();
             known.points.insert(known.points.end(), sweep.points.begin(), sweep.points.end());
-            add_incumbents(
-                {known.points.begin() + static_cast<long>(first_of_sweep), known.points.end()});
+            add_incumbents({known.points.data() + first_of_sweep, sweep.points.size()});
           }
           return true;
         });
