@@ -81,9 +81,9 @@ if [[ -n $napkin ]]; then
     all=$(count "$napkin" batch --threads 1 <"$scratch/requests")
     held "batch_$query" $(((all - start) / lines)) "$limit" "$words"
   done <<'QUERIES'
-gemm|27200|napkin batch: a calibrated GEMM
-step|53900|napkin batch: a calibrated step
-serving|135000|napkin batch: a calibrated service in a closed loop
+gemm|29900|napkin batch: a calibrated GEMM
+step|56400|napkin batch: a calibrated step
+serving|140000|napkin batch: a calibrated service in a closed loop
 QUERIES
 fi
 exit "$status"
