@@ -1,5 +1,5 @@
-// Searches of a plan, on one thread: a second one gains little (docs/benchmarks.md). Predictions and
-// bounds have a source each, since a search takes a compiler 0.3 GB.
+// Searches of a plan, on one thread: a second one gains little (docs/benchmarks.md). A search takes
+// a compiler 0.3 GB, so predictions and bounds have a source each.
 #pragma once
 
 #include <chrono>
