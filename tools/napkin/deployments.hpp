@@ -323,11 +323,7 @@ template <perfmodel::Scalar T, class Make>
 perfmodel::basic_deployment<T> shared_deployment(const inputs<T>& in, const Make& make) {
   if constexpr (std::same_as<T, double>) {
     shared_texts* const shared = in.all().texts();
-    const auto has_images = [&in](const key_name& name) {
-      const value* given = in.all().find(name);
-      return given != nullptr && given->present && given->number > 0.0;
-    };
-    if (shared == nullptr || has_images("images") || has_images("image_patches")) return make();
+    if (shared == nullptr || in.asks_of_images()) return make();
     if (!shared->deployment) shared->deployment = make();
     return *shared->deployment;
   }
